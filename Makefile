@@ -1,0 +1,50 @@
+# Every target sets up what it needs, in .venv, from the package registry alone.
+PYTHON ?= python3
+PIP := .venv/bin/python -m pip install -q --disable-pip-version-check
+RUN := .venv/bin/python -m
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test format clean
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/.installed ## value the embedded graph and write runs/demo
+	@$(RUN) pcwinter.demo --out runs/demo
+
+# One thread per process: the number of BLAS threads changes bits, and pytest already uses the cores.
+test: export OMP_NUM_THREADS = 1
+test: export OPENBLAS_NUM_THREADS = 1
+test: export NUMBA_NUM_THREADS = 1
+test: .venv/.dev ## format, lint, types, then all tests and doctests
+	$(RUN) ruff format --check
+	$(RUN) ruff check
+	$(RUN) mypy
+	$(RUN) pytest -n 2
+
+format: .venv/.dev ## rewrite the Python files in the house format
+	$(RUN) ruff format
+	$(RUN) ruff check --fix
+
+clean: ## remove .venv, caches and runs/demo; other runs stay
+	rm -rf .venv dist runs/demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- set-up ---
+
+.venv/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo 'pcwinter needs Python 3.11 or newer, and $(PYTHON) is not: name another with "make PYTHON=python3.11 ..."' >&2; exit 1; }
+	@$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.installed: pyproject.toml | .venv/.created
+	@echo 'Installing pcwinter into .venv, once ...'
+	@$(PIP) -e .
+	@touch $@
+
+.venv/.dev: pyproject.toml | .venv/.created
+	@echo 'Installing pcwinter and the test tools (PyTorch among them) into .venv, once ...'
+	@$(PIP) -e '.[dev]'
+	@touch .venv/.installed $@

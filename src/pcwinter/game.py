@@ -1,0 +1,139 @@
+"""The seam: left of it graphs and no game theory, right of it games and no graphs.
+
+A game is anything with `walk(order)`: the utility after every step of an order. `SetGame` makes one
+of any function of a coalition; `GraphGame` is the game of a graph, a head and a metric.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from pcwinter._types import BoolArray, FloatArray
+from pcwinter.graph import Graph
+from pcwinter.metrics import Metric
+from pcwinter.orders import Order, Walk
+from pcwinter.propagation import Problem, local_graphs, propagate
+from pcwinter.tree import ContributionTree
+
+
+class Game(Protocol):
+    """Utilities are `unit` times what `walk` returns: accuracy is counted in whole validation nodes."""
+
+    @property
+    def n_players(self) -> int:
+        """Number of players."""
+
+    @property
+    def unit(self) -> float:
+        """Worth of one counted unit."""
+
+    @property
+    def empty(self) -> float:
+        """Utility of the empty coalition, in units."""
+
+    def walk(self, order: Order) -> Walk:
+        """Utility after every step of an order, in units."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetGame:
+    """Any set function as a game: `function` takes a mask of players, (p,), and returns a number.
+
+    >>> import pcwinter as pw
+    >>> game = pw.SetGame(3, lambda coalition: float(coalition.sum() >= 2))  # two of three win
+    """
+
+    n_players: int
+    function: Callable[[BoolArray], float]
+    unit: float = 1.0
+
+    @property
+    def empty(self) -> float:
+        """Utility of the empty coalition."""
+        return float(self.function(np.zeros(self.n_players, dtype=np.bool_)))
+
+    def walk(self, order: Order) -> Walk:
+        """Utility after every step; one call of the function each."""
+        steps = order.steps()
+        coalition = np.zeros(self.n_players, dtype=np.bool_)
+        utility = np.empty(len(steps) - 1)
+        for k, (begin, end) in enumerate(zip(steps[:-1], steps[1:], strict=True)):
+            coalition[order.players[begin:end]] = True
+            utility[k] = self.function(coalition)
+        credited = int(order.visited.sum())
+        return Walk(utility, credited, len(utility) - credited)
+
+
+class Walker(Protocol):
+    """A head made ready for one problem; utilities in units of the metric."""
+
+    def walk(self, order: Order, detail: bool = False) -> tuple[Walk, FloatArray]:
+        """Utilities along an order; with `detail` also the part of each validation node, (s, v)."""
+
+    def utility(self, coalition: BoolArray) -> float:
+        """Utility of one coalition, from scratch."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphGame:
+    """The game of the players of a contribution tree."""
+
+    problem: Problem
+    walker: Walker
+    metric: Metric
+
+    @property
+    def n_players(self) -> int:
+        """Number of players."""
+        return self.problem.tree.n_players
+
+    @property
+    def unit(self) -> float:
+        """1 / number of validation nodes for accuracy, else 1."""
+        return self.metric.unit(len(self.problem.targets))
+
+    @property
+    def empty(self) -> float:
+        """Utility of the empty coalition."""
+        return self.metric.empty(self.problem.n_classes)
+
+    def walk(self, order: Order) -> Walk:
+        """Utility after every step of an order."""
+        return self.walker.walk(order)[0]
+
+    def walk_detail(self, order: Order) -> tuple[Walk, FloatArray]:
+        """Utility after every step of an order, and the part of each validation node, (s, v)."""
+        return self.walker.walk(order, detail=True)
+
+    def utility(self, coalition: BoolArray) -> float:
+        """Utility of one coalition, a mask of players, in plain numbers."""
+        return self.unit * self.walker.utility(coalition)
+
+
+def make_problem(graph: Graph, tree: ContributionTree) -> Problem:
+    """What the heads work on: local graphs, and the validation nodes sorted by class."""
+    val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
+    return Problem(
+        tree=tree,
+        local=local_graphs(tree),
+        features=graph.features,
+        labels=graph.labels[graph.train],
+        n_classes=graph.n_classes,
+        rows=propagate(graph.validation, graph.features, tree.hops)[val],
+        targets=graph.labels[val],
+    )
+
+
+def marginals(game: Game, order: Order, walk: Walk) -> FloatArray:
+    """(p,) marginal contribution of every player in one order, in units; 0 where it was not visited."""
+    steps = order.steps()[:-1]
+    change = np.diff(walk.utility, prepend=np.array([game.empty], dtype=walk.utility.dtype))
+    result = np.zeros(game.n_players, dtype=walk.utility.dtype)
+    credited = order.visited[steps]
+    result[order.players[steps[credited]]] = change[credited]
+    if not np.isfinite(result).all():
+        player = int(np.flatnonzero(~np.isfinite(result))[0])
+        raise FloatingPointError(f"the utility is not a finite number when player {player} joins")
+    return result

@@ -1,0 +1,401 @@
+"""Arrays -> Graph: the only place that checks user data, and the inductive split.
+
+A Graph holds the whole graph and the three graphs that the game is played on: training, validation, testing.
+They share the node numbers, and no edge leads from one to another.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from pcwinter._types import IntArray, Sparse
+
+SparseLike: TypeAlias = "sp.sparray[Any, Any] | sp.spmatrix[Any]"
+NORMALIZATIONS = ("row", "standard", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How the softmax classifier is trained on this graph: full-batch Adam; the paper has one line per dataset."""
+
+    learning_rate: float = 0.01
+    epochs: int = 200
+    weight_decay: float = 5e-4
+
+    def __post_init__(self) -> None:
+        if not (0 < self.learning_rate < np.inf):
+            raise ValueError(f"learning_rate is {self.learning_rate}, expected a positive number")
+        if self.epochs != int(self.epochs) or self.epochs < 1:
+            raise ValueError(f"epochs is {self.epochs}, expected a whole number of at least 1")
+        if not (0 <= self.weight_decay < np.inf):
+            raise ValueError(f"weight_decay is {self.weight_decay}, expected 0 or a positive number")
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+class Graph:
+    """An undirected, unweighted graph with features, labels and three disjoint node sets.
+
+    `adjacency` is a SciPy sparse (n, n) array or matrix, or an edge list: m pairs of node numbers, where
+    (u, v) and (v, u) name the same edge. An (m, 2) array is always an edge list, also for m = 2.
+    `features` is (n, d), dense or sparse. `labels` is (n,), with -1 (or NaN) where unknown. `train`, `val`
+    and `test` are node numbers or masks. `n_classes` is 1 + the largest label in these sets unless given.
+    `recipe` says how the softmax classifier is trained, on its own or to calibrate the ridge head.
+
+    The input is copied, and every array here is read-only. Self-loops are dropped and repeated edges merged,
+    with one warning; anything else that is wrong raises an error.
+
+    >>> features = [[1.0], [0.0], [2.0], [1.0]]
+    >>> graph = Graph([(0, 1), (1, 2), (2, 3)], features, labels=[0, 1, -1, 0], train=[0, 1], val=[3])
+    >>> graph
+    Graph: 4 nodes, 3 edges, 2 classes, 1 features
+      training    2 labelled nodes, 2 edges
+      validation  1 nodes, 0 edges
+      testing     0 nodes, 0 edges
+      the inductive split cuts 1 of the 3 edges
+    >>> graph.training.toarray()[2]
+    array([0., 1., 0., 0.])
+    """
+
+    adjacency: Sparse  # (n, n) the whole graph: symmetric, ones, no loops, canonical; all indices are int64
+    features: Sparse  # (n, d) canonical, without explicit zeros
+    labels: IntArray  # (n,) -1 where unknown, else below n_classes
+    train: IntArray  # sorted node numbers of the labelled nodes, every class among them
+    val: IntArray  # sorted node numbers, not empty
+    test: IntArray  # sorted node numbers
+    n_classes: int
+    training: Sparse  # (n, n) edges between nodes that are neither in val nor in test
+    validation: Sparse  # (n, n) edges inside val
+    testing: Sparse  # (n, n) edges inside test
+    recipe: Recipe
+
+    def __init__(
+        self,
+        adjacency: ArrayLike | SparseLike,
+        features: ArrayLike | SparseLike,
+        labels: ArrayLike,
+        train: ArrayLike,
+        val: ArrayLike,
+        test: ArrayLike = (),
+        *,
+        n_classes: int | None = None,
+        recipe: Recipe | None = None,
+    ) -> None:
+        checked_features = _check_features(features)
+        n = checked_features.shape[0]
+        row, col = _check_adjacency(adjacency, n)
+        checked_labels = _check_labels(labels, n)
+        splits = {
+            name: _check_nodes(nodes, name, n)
+            for name, nodes in (("train", train), ("val", val), ("test", test))
+        }
+        whole, loops, repeats = _simple_graph(row, col, n)
+        graphs = _inductive(whole, splits["val"], splits["test"])
+        fields = {
+            "adjacency": whole,
+            "features": checked_features,
+            "labels": checked_labels,
+            **splits,
+            "n_classes": _check_classes(checked_labels, splits, n_classes),
+            **dict(zip(("training", "validation", "testing"), graphs, strict=True)),
+        }
+        object.__setattr__(self, "recipe", recipe or Recipe())
+        for name, value in fields.items():
+            _make_read_only(value)
+            object.__setattr__(self, name, value)
+        if loops or repeats:
+            message = f"dropped {loops} self-loops and merged {repeats} repeated edges of adjacency"
+            warnings.warn(message, UserWarning, stacklevel=2)
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of the whole graph."""
+        return self.labels.size
+
+    @property
+    def n_edges(self) -> int:
+        """Undirected edges of the whole graph."""
+        return self.adjacency.nnz // 2
+
+    @property
+    def n_cut_edges(self) -> int:
+        """Undirected edges of the whole graph that lie in none of the three inductive graphs."""
+        return self.n_edges - (self.training.nnz + self.validation.nnz + self.testing.nnz) // 2
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph: {self.n_nodes} nodes, {self.n_edges} edges, {self.n_classes} classes, "
+            f"{self.features.shape[1]} features\n"
+            f"  training    {self.train.size} labelled nodes, {self.training.nnz // 2} edges\n"
+            f"  validation  {self.val.size} nodes, {self.validation.nnz // 2} edges\n"
+            f"  testing     {self.test.size} nodes, {self.testing.nnz // 2} edges\n"
+            f"  the inductive split cuts {self.n_cut_edges} of the {self.n_edges} edges"
+        )
+
+
+def normalize_features(features: ArrayLike | SparseLike, how: str) -> Sparse:
+    """Scale (n, d) features; the result is sparse, but "standard" fills nearly every entry of it.
+
+    "row" makes every row sum to 1 (a row of zeros stays), "standard" gives every column mean 0 and variance 1
+    (a constant column becomes 0), "none" changes nothing.
+
+    >>> normalize_features([[1.0, 3.0], [0.0, 0.0]], "row").toarray()
+    array([[0.25, 0.75],
+           [0.  , 0.  ]])
+    """
+    if how not in NORMALIZATIONS:
+        raise ValueError(f"features can be normalized by {', '.join(NORMALIZATIONS)}, not by {how!r}")
+    x = _check_features(features)
+    if how == "row":
+        if x.nnz and x.data.min() < 0:
+            raise ValueError(
+                f"features has negative entries, the first in row {_row_of(x, x.data < 0)}, "
+                'which row sums do not suit: use "standard" instead of "row"'
+            )
+        rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+        x.data /= np.bincount(rows, weights=x.data)[rows]
+    elif how == "standard":
+        dense = x.toarray()
+        constant = np.ptp(dense, axis=0) == 0  # not std: rounding can make that of a constant column positive
+        spread = np.where(constant, 1.0, dense.std(axis=0))
+        return sp.csr_array(np.where(constant, 0.0, (dense - dense.mean(axis=0)) / spread))
+    return x
+
+
+def _check_features(features: ArrayLike | SparseLike) -> Sparse:
+    """(n, d) anything -> a fresh canonical CSR array."""
+    sparse = sp.issparse(features)
+    given: Any = features if sparse else _asarray(features, "features", "an (n, d) array of numbers")
+    if given.dtype.kind not in "biufO":
+        raise TypeError(f"features has entries of type {given.dtype}, but must hold real numbers")
+    if given.ndim != 2 or given.shape[0] == 0:
+        raise ValueError(
+            f"features has shape {given.shape}, but must be (n, d) with one row for each of n > 0 nodes"
+        )
+    try:
+        coo = sp.coo_array(given if sparse else given.astype(np.float64), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError("features has entries that are not numbers: encode them first") from None
+    ends = coo.row.astype(np.int64), coo.col.astype(np.int64)
+    result = sp.csr_array((coo.data, ends), shape=coo.shape)  # copies, and sums repeated entries
+    if not np.isfinite(result.data).all():
+        row = _row_of(result, ~np.isfinite(result.data))
+        raise ValueError(
+            f"row {row} of features is not finite: replace NaN and infinity before building the graph"
+        )
+    result.eliminate_zeros()
+    return result
+
+
+def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArray, IntArray]:
+    """Sparse matrix or edge list -> the ends of all listed edges, loops and repeats still among them."""
+    if sp.issparse(adjacency):
+        return _check_matrix(adjacency, n)
+    pairs = _asarray(adjacency, "adjacency", "a SciPy sparse (n, n) array or an edge list of m pairs")
+    if pairs.size == 0:
+        pairs = np.empty((0, 2), dtype=np.int64)
+    if pairs.ndim == 2 and pairs.shape[1] != 2:
+        if pairs.shape == (n, n):
+            raise ValueError(
+                f"adjacency is a dense {n} x {n} array, but must be sparse or an edge list (m, 2): "
+                "pass scipy.sparse.csr_array(adjacency)"
+            )
+        if pairs.shape[0] == 2:
+            raise ValueError(
+                f"adjacency has shape {pairs.shape}, but an edge list has one edge per row: "
+                "transpose it, adjacency.T, to get (m, 2)"
+            )
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise ValueError(
+            f"adjacency has shape {pairs.shape}: pass a SciPy sparse (n, n) array or an edge list (m, 2)"
+        )
+    if pairs.dtype.kind not in "iu":
+        raise TypeError(
+            f"the edge list has entries of type {pairs.dtype}, but must hold integer node numbers"
+        )
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
+        wrong = pairs[(pairs < 0) | (pairs >= n)][0]
+        raise ValueError(
+            f"adjacency names node {wrong}, but features has {n} rows: node numbers must lie in 0..{n - 1}"
+        )
+    row, col = pairs.astype(np.int64).T
+    return row, col
+
+
+def _check_matrix(adjacency: Any, n: int) -> tuple[IntArray, IntArray]:  # noqa: ANN401
+    """Sparse (n, n) -> the ends of its entries, each edge in both directions."""
+    if adjacency.shape != (n, n):
+        raise ValueError(
+            f"adjacency has shape {adjacency.shape}, but features has {n} rows: adjacency must be ({n}, {n})"
+        )
+    coo: Any = sp.coo_array(adjacency)
+    stored = coo.data != 0
+    weights, row, col = coo.data[stored], coo.row[stored].astype(np.int64), coo.col[stored].astype(np.int64)
+    if not (weights == 1).all():
+        at = np.flatnonzero(weights != 1)[0]
+        raise ValueError(
+            f"adjacency has weight {weights[at]} on edge ({row[at]}, {col[at]}), but this version values "
+            "unweighted graphs: drop the weights with (adjacency != 0).astype(float)"
+        )
+    forth, back = np.unique(row * n + col), np.unique(col * n + row)
+    alone = np.setdiff1d(forth, back, assume_unique=True)
+    if alone.size:
+        u, v = divmod(int(alone[0]), n)
+        raise ValueError(
+            f"adjacency is not symmetric: {alone.size} entries such as ({u}, {v}) have no counterpart; "
+            "if direction does not matter pass adjacency.maximum(adjacency.T)"
+        )
+    return row, col
+
+
+def _check_labels(labels: ArrayLike, n: int) -> IntArray:
+    """(n,) integers, or integral floats where NaN means unknown -> int64 with -1 for unknown."""
+    given = _asarray(labels, "labels", "an array of n integers")
+    if given.dtype.kind not in "biuf":
+        raise TypeError(
+            f"labels has entries of type {given.dtype}, but must hold integers: number the classes, "
+            "for example with numpy.unique(labels, return_inverse=True)"
+        )
+    if given.shape != (n,):
+        raise ValueError(
+            f"labels has shape {given.shape}, but must be ({n},), one integer for each row of features "
+            "(one-hot rows become integers by argmax(axis=1))"
+        )
+    known = np.where(np.isnan(given), -1, given)
+    bad = np.flatnonzero((known != np.floor(known)) | (known < -1) | (known > np.iinfo(np.int32).max))
+    if bad.size:
+        raise ValueError(
+            f"node {bad[0]} has label {given[bad[0]]}, but labels must be 0, 1, 2, ... or -1 where unknown"
+        )
+    return known.astype(np.int64)
+
+
+def _check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
+    """Node numbers or a mask -> sorted node numbers."""
+    given = _asarray(nodes, name, "an array of node numbers or a boolean mask")
+    if given.ndim != 1:
+        raise ValueError(
+            f"{name} has shape {given.shape}, but must be one row of node numbers or a mask of length {n}"
+        )
+    if given.dtype.kind == "b":
+        if given.size != n:
+            raise ValueError(
+                f"{name} is a mask of length {given.size}, but features has {n} rows: pass one per node"
+            )
+        return np.flatnonzero(given).astype(np.int64)
+    if given.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if given.dtype.kind not in "iu":
+        raise TypeError(
+            f"{name} has entries of type {given.dtype}, but must be integer node numbers or a boolean mask"
+        )
+    wrong = given[(given < 0) | (given >= n)]
+    if wrong.size:
+        raise ValueError(f"{name} names node {wrong[0]}, but node numbers must lie in 0..{n - 1}")
+    result: IntArray = np.sort(given.astype(np.int64))
+    repeated = result[1:][result[1:] == result[:-1]]
+    if repeated.size:
+        raise ValueError(f"{name} names node {repeated[0]} more than once: pass each node once")
+    return result
+
+
+def _check_classes(labels: IntArray, splits: dict[str, IntArray], n_classes: int | None) -> int:
+    """The number of classes; checks what labels and splits must satisfy together."""
+    if splits["train"].size == 0:
+        raise ValueError(
+            "train is empty, so there are no labelled nodes to value: name at least one per class"
+        )
+    if splits["val"].size == 0:
+        raise ValueError("val is empty, but the utility is measured on validation nodes: name at least one")
+    for first, second in (("train", "val"), ("train", "test"), ("val", "test")):
+        both = np.intersect1d(splits[first], splits[second], assume_unique=True)
+        if both.size:
+            raise ValueError(
+                f"{first} and {second} share {both.size} nodes, node {both[0]} among them: "
+                "keep each node in one set"
+            )
+    for name, nodes in splits.items():
+        unknown = nodes[labels[nodes] < 0]
+        if unknown.size:
+            raise ValueError(
+                f"{name} holds {unknown.size} nodes without a label, node {unknown[0]} among them: "
+                f"label them or leave them out of {name}"
+            )
+    used = np.concatenate(list(splits.values()))
+    count = 1 + int(labels[used].max()) if n_classes is None else n_classes
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise ValueError(f"n_classes is {n_classes!r}, but must be a positive integer or None")
+    beyond = np.flatnonzero(labels >= count)
+    if beyond.size:
+        raise ValueError(
+            f"node {beyond[0]} has label {labels[beyond[0]]}, but with {count} classes "
+            f"({'taken from train, val and test' if n_classes is None else 'as n_classes says'}) "
+            f"the labels are 0..{count - 1}: correct it, or set it to -1 if it is not used"
+        )
+    present = np.unique(labels[splits["train"]])
+    if present.size < count:
+        missing = next((c for c, label in enumerate(present.tolist()) if c != label), present.size)
+        raise ValueError(
+            f"class {missing} of {count} has no node in train, so no model can learn it: "
+            "add one to train, or number the classes without gaps"
+        )
+    return int(count)
+
+
+def _simple_graph(row: IntArray, col: IntArray, n: int) -> tuple[Sparse, int, int]:
+    """Ends of edges in any direction -> simple graph, number of loops dropped, number of repeats merged.
+
+    An edge listed a times as (u, v) and b times as (v, u) counts as max(a, b) - 1 repeats.
+    """
+    proper = row != col
+    u, v = row[proper], col[proper]
+    keys, times = np.unique(u * n + v, return_counts=True)
+    u, v = keys // n, keys % n
+    edges, edge_of = np.unique(np.minimum(u, v) * n + np.maximum(u, v), return_inverse=True)
+    most = np.zeros(edges.size, dtype=np.int64)
+    np.maximum.at(most, edge_of, times)
+    return _from_edges(edges // n, edges % n, n), row.size - int(proper.sum()), int(most.sum()) - edges.size
+
+
+def _inductive(whole: Sparse, val: IntArray, test: IntArray) -> tuple[Sparse, Sparse, Sparse]:
+    """The training, validation and test graph: an edge stays when both ends are on the same side."""
+    n = whole.shape[0]
+    side = np.zeros(n, dtype=np.int64)
+    side[val], side[test] = 1, 2
+    upper = sp.triu(whole, format="coo")
+    u, v = upper.row.astype(np.int64), upper.col.astype(np.int64)
+    training, validation, testing = (
+        _from_edges(u[keep], v[keep], n) for keep in ((side[u] == k) & (side[v] == k) for k in range(3))
+    )
+    return training, validation, testing
+
+
+def _from_edges(u: IntArray, v: IntArray, n: int) -> Sparse:
+    """Each undirected edge once -> symmetric adjacency of ones, canonical."""
+    ends = np.concatenate([u, v]), np.concatenate([v, u])
+    return sp.csr_array((np.ones(2 * u.size), ends), shape=(n, n))
+
+
+def _asarray(value: object, name: str, expected: str) -> NDArray[Any]:
+    """Array-like -> array, with a sentence of ours when NumPy sees none."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is a ragged sequence, but must be {expected}") from None
+    if array.ndim == 0:
+        raise TypeError(f"{name} is of type {type(value).__name__}, but must be {expected}")
+    return array
+
+
+def _row_of(x: Sparse, entries: NDArray[np.bool_]) -> int:
+    """The row of the first of the marked entries."""
+    return int(np.searchsorted(x.indptr, np.flatnonzero(entries)[0], side="right")) - 1
+
+
+def _make_read_only(value: object) -> None:
+    for array in (value.data, value.indices, value.indptr) if isinstance(value, sp.csr_array) else (value,):
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False

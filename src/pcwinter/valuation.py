@@ -1,0 +1,264 @@
+"""Graph -> Values: what every player, node and edge is worth; the whole flow in one call."""
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from pcwinter._types import FloatArray, IntArray
+from pcwinter.game import GraphGame, make_problem
+from pcwinter.graph import Graph
+from pcwinter.heads.calibration import Calibration, calibrate
+from pcwinter.heads.ridge import Ridge, RidgeWalker
+from pcwinter.heads.softmax import Softmax, SoftmaxWalker
+from pcwinter.metrics import ACCURACY, MACRO_F1, find_metric
+from pcwinter.orders import Truncation, check_truncation, count_orders, every_order, sampler
+from pcwinter.stopping import Progress, Rule, at_most, converged, permutations as exactly
+from pcwinter.tree import ContributionTree, Level, contribution_tree
+from pcwinter.values import Estimate, bootstrap_stderr, estimate, exact
+
+LEVELS: tuple[Level, ...] = ("own", "path", "edge")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """Values of players, nodes and edges, with standard errors and the story of the run.
+
+    `stderr` covers the sampling of orders only; `stderr_validation`, when a bootstrap was asked
+    for, the sampling of validation nodes.
+    """
+
+    tree: ContributionTree
+    labelled: IntArray  # labelled nodes
+    estimate: Estimate
+    validation_stderr: dict[str, FloatArray]  # by level; empty without a bootstrap
+    utility_full: float
+    utility_roots: float  # labelled nodes alone, without any edge
+    utility_empty: float
+    head: str  # the head with its parameters
+    calibration: Calibration | None
+    warnings: tuple[str, ...]
+    setup_seconds: float
+    cut_edges: int  # edges of the graph that the inductive split leaves out
+
+    @property
+    def status(self) -> str:
+        """How the run ended, in a sentence."""
+        return self.estimate.status
+
+    @property
+    def permutations(self) -> int:
+        """Number of orders."""
+        return self.estimate.tally.orders
+
+    def nodes(self, aggregate: str = "own") -> pd.DataFrame:
+        """One line per node that has players, by node number.
+
+        `value` and `stderr` are those of the aggregate: `own` sums the players whose node it is and adds up
+        to U(all) - U(empty); `path` sums those whose path contains it, and suits dropping nodes.
+        """
+        if aggregate not in ("own", "path"):
+            raise ValueError(f"aggregate is {aggregate!r}, expected own or path")
+        table = pd.DataFrame(
+            {
+                "node": self.tree.nodes,
+                "value": self.estimate.mean(aggregate),
+                "stderr": self.estimate.stderr(aggregate),
+                "value_path": self.estimate.mean("path"),
+                "stderr_path": self.estimate.stderr("path"),
+                "labelled": np.isin(self.tree.nodes, self.labelled),
+                "players": np.bincount(np.searchsorted(self.tree.nodes, self.tree.node)),
+            }
+        )
+        if self.validation_stderr:
+            table["stderr_validation"] = self.validation_stderr[aggregate]
+        return table
+
+    def edges(self) -> pd.DataFrame:
+        """One line per undirected edge that has players; adds up to U(all) less the labelled nodes' own players."""
+        table = pd.DataFrame(
+            {
+                "source": self.tree.edges[:, 0],
+                "target": self.tree.edges[:, 1],
+                "value": self.estimate.mean("edge"),
+                "stderr": self.estimate.stderr("edge"),
+            }
+        )
+        if self.validation_stderr:
+            table["stderr_validation"] = self.validation_stderr["edge"]
+        return table
+
+    def players(self) -> pd.DataFrame:
+        """One line per player, in pre-order; `step_0` is the labelled node, -1 where the path has ended."""
+        paths = self.tree.paths()
+        table = pd.DataFrame({f"step_{k}": paths[:, k] for k in range(paths.shape[1])})
+        return table.assign(
+            node=self.tree.node,
+            depth=self.tree.depth,
+            null=self.tree.null,
+            value=self.estimate.mean(),
+            stderr=self.estimate.stderr(),
+        )
+
+    def __repr__(self) -> str:
+        done = self.estimate.tally
+        lines = [
+            f"Values of {len(self.tree.nodes):,} nodes and {len(self.tree.edges):,} edges "
+            f"({self.tree.n_players:,} players, {self.head})",
+            self.status,
+            f"{done.orders:,} orders, {done.evaluations:,} utilities, {self.estimate.seconds:.2f} s "
+            f"after {self.setup_seconds:.2f} s of preparation",
+            f"utility {self.utility_full:.4f} of all players, {self.utility_roots:.4f} of the labelled nodes without "
+            f"edges, {self.utility_empty:.4f} of nobody; {self.cut_edges:,} edges lie outside the inductive graphs",
+            *(f"warning: {warning}" for warning in self.warnings),
+        ]
+        return "\n".join(lines)
+
+
+def value(
+    graph: Graph,
+    *,
+    hops: int = 2,
+    head: str | Ridge | Softmax = "ridge",
+    metric: str = "accuracy",
+    orders: str = "dfs",
+    truncation: Truncation = (),
+    permutations: int | None = None,
+    max_permutations: int = 2_000,
+    tolerance: float = 0.05,
+    stop: Rule | None = None,
+    seed: int = 0,
+    bootstrap: int = 0,
+    max_players: int = 10_000_000,
+    progress: Callable[[Progress], None] | None = None,
+) -> Values:
+    """Estimate what every node and edge of the training graph is worth.
+
+    Orders are drawn until the node values have converged (`tolerance`), at most `max_permutations`;
+    `permutations` asks for exactly so many instead, and `stop` for any other rule. `bootstrap` is
+    the number of resamplings of the validation nodes, 0 for none.
+    """
+    if stop is None:
+        limit = at_most(max_permutations)
+        stop = converged(tolerance) | limit if permutations is None else exactly(permutations)
+    truncation = check_truncation(hops, orders, truncation)
+    if bootstrap != int(bootstrap) or bootstrap < 0 or bootstrap == 1:
+        raise ValueError(f"bootstrap is {bootstrap}, expected 0 or a number of resamplings of at least 2")
+    if bootstrap and not find_metric(metric).additive:
+        raise ValueError(f"the bootstrap needs a metric that is a mean over validation nodes, which {metric} is not")
+    began = time.perf_counter()
+    tree = contribution_tree(graph, hops, max_players=max_players)
+    game, title, calibration = graph_game(graph, tree, head, metric)
+    setup = time.perf_counter() - began
+
+    levels = {level: tree.incidence(level) for level in LEVELS}
+    result = estimate(
+        game,
+        sampler(tree, orders, truncation),
+        stop,
+        levels=levels,
+        watch="own",
+        seed=seed,
+        detail=bootstrap > 0,
+        progress=progress,
+    )
+    done = result.tally
+    spread = {name: bootstrap_stderr(sums, done.orders, bootstrap, seed) for name, sums in done.detail.items()}
+    return _values(graph, tree, game, result, spread, title, calibration, setup)
+
+
+def exact_value(
+    graph: Graph,
+    *,
+    hops: int = 2,
+    head: str | Ridge | Softmax = "ridge",
+    metric: str = "accuracy",
+    orders: str = "dfs",
+    truncation: Truncation = (),
+    max_orders: int = 100_000,
+) -> Values:
+    """Exact values from all permissible orders; for the smallest of graphs only."""
+    began = time.perf_counter()
+    tree = contribution_tree(graph, hops)
+    truncation = check_truncation(hops, orders, truncation)
+    n = count_orders(tree, orders)
+    if n > max_orders:
+        raise ValueError(
+            f"there are {n:.3g} {orders} orders of {tree.n_players} players, more than max_orders={max_orders:,}: "
+            "estimate with pcwinter.value instead, or take a smaller graph"
+        )
+    game, title, calibration = graph_game(graph, tree, head, metric)
+    levels = {level: tree.incidence(level) for level in LEVELS}
+    setup = time.perf_counter() - began
+    result = exact(game, every_order(tree, orders, truncation), levels=levels)
+    return _values(graph, tree, game, result, {}, title, calibration, setup)
+
+
+def graph_game(
+    graph: Graph, tree: ContributionTree, head: str | Ridge | Softmax = "ridge", metric: str = "accuracy"
+) -> tuple[GraphGame, str, Calibration | None]:
+    """The game of a graph, the head's description with its parameters, and what was calibrated."""
+    chosen = find_metric(metric)
+    if isinstance(head, str):
+        if head not in ("ridge", "softmax"):
+            raise ValueError(f"head is {head!r}, expected ridge or softmax")
+        head = Ridge() if head == "ridge" else Softmax()
+    problem = make_problem(graph, tree)
+    if isinstance(head, Softmax):
+        recipe = head.recipe(graph.recipe)
+        walker = SoftmaxWalker(problem, recipe, chosen)
+        return GraphGame(problem, walker, chosen), f"softmax head, {recipe}", None
+    calibration = None
+    penalty, bias, temperature = head.penalty, head.bias, head.temperature
+    needs_temperature = chosen.code not in (ACCURACY, MACRO_F1)
+    if penalty is None or bias is None or (temperature is None and needs_temperature):
+        calibration = calibrate(problem, graph.recipe, head)
+        penalty, bias, temperature = calibration.penalty, calibration.bias, calibration.temperature
+    ridge = RidgeWalker(problem, penalty, bias, chosen, temperature=temperature or 1.0)
+    title = f"ridge head, penalty {penalty:g}, bias {bias:g}"
+    return GraphGame(problem, ridge, chosen), title, calibration
+
+
+def _values(
+    graph: Graph,
+    tree: ContributionTree,
+    game: GraphGame,
+    result: Estimate,
+    spread: dict[str, FloatArray],
+    title: str,
+    calibration: Calibration | None,
+    setup: float,
+) -> Values:
+    full, roots = game.utility(np.ones_like(tree.null)), game.utility(tree.depth == 0)
+    notes = []
+    counts = np.bincount(graph.labels[graph.val], minlength=graph.n_classes)
+    constant = np.zeros((graph.n_classes, counts.sum()))
+    del constant
+    if game.metric.code == ACCURACY and full <= counts.max() / counts.sum():
+        notes.append(
+            f"the model of all players scores {full:.4f} on the validation nodes, no better than always naming the most "
+            f"frequent class ({counts.max() / counts.sum():.4f}): the values say little, check features, labels and split"
+        )
+    if full < roots:
+        notes.append(
+            f"the edges harm the model on the validation nodes: {full:.4f} with all of them, {roots:.4f} with none"
+        )
+    for note in notes:
+        warnings.warn(note, stacklevel=3)
+    return Values(
+        tree=tree,
+        labelled=graph.train,
+        estimate=result,
+        validation_stderr=spread,
+        utility_full=full,
+        utility_roots=roots,
+        utility_empty=game.empty * game.unit,
+        head=title,
+        calibration=calibration,
+        warnings=tuple(notes),
+        setup_seconds=setup,
+        cut_edges=graph.n_cut_edges,
+    )

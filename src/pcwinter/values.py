@@ -1,0 +1,201 @@
+"""Game -> estimate: the mean marginal contribution over orders, with its standard error.
+
+    psi_p = mean over orders of U(before p, p) - U(before p)
+
+Order k is drawn from child k of the seed, and orders are added up in blocks of fixed size, block
+after block: the numbers depend on the seed alone. Sums of players (nodes, edges) have moments of
+their own, because the players of one order are correlated.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from pcwinter._types import FloatArray, IntArray
+from pcwinter.game import Game, GraphGame, marginals
+from pcwinter.orders import Order
+from pcwinter.stopping import WINDOW, Progress, Rule
+
+BLOCK = 10  # orders; divides WINDOW, and is never derived from the number of workers
+Levels = Mapping[str, "sp.csr_array[np.int64, tuple[int, int]]"]
+Draw = Callable[[np.random.Generator], Order]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Count, sum and sum of squares, in units of the game: whole numbers for accuracy, so exact."""
+
+    n: int
+    total: FloatArray | IntArray
+    squares: FloatArray | IntArray
+
+    def __add__(self, other: "Moments") -> "Moments":
+        return Moments(self.n + other.n, self.total + other.total, self.squares + other.squares)
+
+    def mean(self, unit: float) -> FloatArray:
+        """Means in plain numbers."""
+        return self.total / self.n * unit
+
+    def stderr(self, unit: float) -> FloatArray:
+        """Standard errors of the means in plain numbers; not a number after a single order."""
+        if self.n < 2:
+            return np.full(len(self.total), np.nan)
+        # n squares - total^2 is exact in whole numbers
+        variance = np.maximum(self.n * self.squares - self.total * self.total, 0) / (self.n * (self.n - 1))
+        return np.sqrt(variance / self.n) * unit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """What a number of orders added up to; tallies of disjoint orders add."""
+
+    levels: dict[str, Moments]  # "player", and one for every level
+    detail: dict[str, FloatArray]  # (rows of the level, v) sums by validation node; empty unless asked for
+    visited: int  # players that the orders visited, null ones included
+    evaluations: int
+    baselines: int
+
+    @property
+    def orders(self) -> int:
+        """Number of orders."""
+        return self.levels["player"].n
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            {name: moments + other.levels[name] for name, moments in self.levels.items()},
+            {name: sums + other.detail[name] for name, sums in self.detail.items()},
+            self.visited + other.visited,
+            self.evaluations + other.evaluations,
+            self.baselines + other.baselines,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """A tally, and how it came to an end."""
+
+    tally: Tally
+    unit: float
+    status: str  # a sentence for the reader
+    seconds: float
+    change: FloatArray  # (blocks,) the convergence measure after each block
+    exact: bool = False
+
+    def mean(self, level: str = "player") -> FloatArray:
+        """Values of a level in plain numbers."""
+        return self.tally.levels[level].mean(self.unit)
+
+    def stderr(self, level: str = "player") -> FloatArray:
+        """Standard errors from the sampling of orders; 0 when all orders were enumerated."""
+        moments = self.tally.levels[level]
+        return np.zeros(len(moments.total)) if self.exact else moments.stderr(self.unit)
+
+
+def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: bool = False) -> Tally:
+    """Walk the orders one after the other and add up the marginal contributions."""
+    total: Tally | None = None
+    for order in orders:
+        sums: dict[str, FloatArray] = {}
+        if detail:
+            assert isinstance(game, GraphGame)
+            walk, parts = game.walk_detail(order)
+            sums = {name: _by_node(game, order, parts, matrix) for name, matrix in levels.items()}
+        else:
+            walk = game.walk(order)
+        steps = marginals(game, order, walk)
+        moments = {"player": Moments(1, steps, steps * steps)}
+        for name, matrix in levels.items():
+            rows = matrix @ steps
+            moments[name] = Moments(1, rows, rows * rows)
+        one = Tally(moments, sums, int(order.visited.sum()), walk.evaluations, walk.baselines)
+        total = one if total is None else total + one
+    if total is None:
+        raise ValueError("there are no orders to walk")
+    return total
+
+
+def block_of_orders(draw: Draw, seed: int, begin: int, end: int) -> Iterable[Order]:
+    """Orders `begin` to `end` of a run: order k owns child k of the seed."""
+    for k in range(begin, end):
+        yield draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,))))
+
+
+def estimate(
+    game: Game,
+    draw: Draw,
+    stop: Rule,
+    *,
+    levels: Levels | None = None,
+    watch: str = "player",
+    seed: int = 0,
+    detail: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Estimate:
+    """Draw orders until `stop` is met by the values of the level `watch`."""
+    levels = levels or {}
+    began = time.perf_counter()
+    halves: list[FloatArray | float] = [0.0, 0.0]
+    recent: deque[FloatArray] = deque(maxlen=WINDOW // BLOCK)
+    changes: list[float] = []
+    total: Tally | None = None
+    status = None
+    while status is None:
+        begin = total.orders if total else 0
+        end = begin + BLOCK if stop.limit is None else min(begin + BLOCK, stop.limit)
+        block = tally(game, block_of_orders(draw, seed, begin, end), levels, detail)
+        total = block if total is None else total + block
+
+        watched = total.levels[watch]
+        half = begin // BLOCK % 2
+        halves[half] = halves[half] + block.levels[watch].total * game.unit
+        values = watched.mean(game.unit)
+        now = Progress(
+            orders=total.orders,
+            seconds=time.perf_counter() - began,
+            evaluations=total.evaluations,
+            values=values,
+            stderr=watched.stderr(game.unit),
+            earlier=recent[0] if len(recent) == recent.maxlen and end - begin == BLOCK else None,
+            halves=(np.broadcast_to(halves[0], values.shape), np.broadcast_to(halves[1], values.shape)),
+        )
+        recent.append(values)
+        changes.append(now.change)
+        if progress:
+            progress(now)
+        status = stop.check(now)
+    assert total is not None
+    return Estimate(total, game.unit, status, time.perf_counter() - began, np.array(changes))
+
+
+def exact(game: Game, orders: Iterable[Order], *, levels: Levels | None = None) -> Estimate:
+    """Values from a complete enumeration, all orders equally likely."""
+    began = time.perf_counter()
+    total = tally(game, orders, levels or {})
+    status = f"All {total.orders:,} orders were enumerated: the values are exact."
+    return Estimate(total, game.unit, status, time.perf_counter() - began, np.empty(0), exact=True)
+
+
+def bootstrap_stderr(detail: FloatArray, orders: int, replicates: int, seed: int) -> FloatArray:
+    """(n,) standard deviation of the values over resampled validation nodes.
+
+    `detail` (n, v) holds sums over `orders` by validation node, so a replicate is one product with
+    the counts of a multinomial draw.
+    """
+    v = detail.shape[1]
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
+    counts = rng.multinomial(v, np.full(v, 1 / v), size=replicates)
+    return np.std(detail @ (counts.T / (v * orders)), axis=1, ddof=1)
+
+
+def _by_node(
+    game: GraphGame, order: Order, parts: FloatArray, matrix: "sp.csr_array[np.int64, tuple[int, int]]"
+) -> FloatArray:
+    """(rows, v) marginal contributions of one order by validation node, summed to a level."""
+    steps = order.steps()[:-1]
+    change = np.diff(parts, axis=0, prepend=np.full((1, parts.shape[1]), game.empty))
+    credited = order.visited[steps]
+    return np.asarray(matrix[:, order.players[steps[credited]]] @ change[credited], dtype=np.float64)
