@@ -108,12 +108,15 @@ def accuracy(scores: Floats, targets: npt.NDArray[np.int64]) -> float:
     return float(np.mean(rounded.argmax(axis=1) == targets))
 
 
-def ridge_utility(graph: Graph, tree: ContributionTree, coalition: Mask, penalty: float, bias: float) -> float:
-    """Accuracy of the ridge head, from the definition."""
+def ridge_prefix(graph: Graph, tree: ContributionTree, coalition: Mask, penalty: float, bias: float) -> Floats:
+    """(v, c) validation scores of the ridge head for a coalition with roots, from the definition."""
     complete, _ = training_rows(graph, tree, np.ones(tree.n_players, dtype=bool))
     scale = 1 / np.sqrt(np.mean(np.sum(complete**2, axis=1)))
     rows, labels = training_rows(graph, tree, coalition)
-    if not len(rows):
-        return 0.0
-    scores = ridge_scores(rows, labels, validation_rows(graph, tree.hops), graph.n_classes, penalty, bias, scale)
-    return accuracy(scores, graph.labels[graph.val])
+    return ridge_scores(rows, labels, validation_rows(graph, tree.hops), graph.n_classes, penalty, bias, scale)
+
+
+def log_likelihood(scores: Floats, targets: npt.NDArray[np.int64]) -> float:
+    """Mean log probability of the target under a softmax of the scores."""
+    log_p = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    return float(log_p[np.arange(len(targets)), targets].mean())

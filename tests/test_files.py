@@ -17,8 +17,8 @@ import pytest
 import scipy.sparse as sp
 
 from pcwinter import _files
-from pcwinter._files import find, on_disk, read_pickle
-from pcwinter.datasets import load
+from pcwinter._files import find, on_disk, read_npz, read_pickle
+from pcwinter.datasets import load, location
 
 FILE = "planetoid/ind.tiny.y"
 CONTENT = b"some bytes"
@@ -44,6 +44,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PCWINTER_DATA", raising=False)
     monkeypatch.setenv("PCWINTER_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("PCWINTER_MIRROR", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ def test_no_connection_is_one_sentence_that_says_what_to_do(
         free.bind(("127.0.0.1", 0))
         closed = free.getsockname()[1]
     monkeypatch.setenv("PCWINTER_MIRROR", f"http://127.0.0.1:{closed}")
-    with pytest.raises(ConnectionError, match="by hand at planetoid/ind.pubmed.y in a folder") as caught:
+    with pytest.raises(ConnectionError, match=r"by hand at planetoid/ind\.pubmed\.y in a folder") as caught:
         load("pubmed")
     sentence = str(caught.value)
     assert f"could not download http://127.0.0.1:{closed}/planetoid/ind.pubmed.y to " in sentence
@@ -218,16 +219,111 @@ def test_builtins_are_refused(name: str, tmp_path: Path) -> None:
         read_pickle(tmp_path / "x")
 
 
-@pytest.mark.parametrize("protocol", [0, 1, 2, 4])
-def test_pickles_of_today_are_read_too(protocol: int, tmp_path: Path) -> None:
+def test_pickles_of_today_are_read_too(tmp_path: Path) -> None:
     dense = np.eye(3, dtype=np.float32)
-    content = {"a": dense, "b": sp.csr_matrix(dense), "c": defaultdict(list, {0: [1, 2]})}
+    content = {"array": dense, "csr": sp.csr_matrix(dense), "graph": defaultdict(list, {0: [1, 2]})}
     for key, value in content.items():
-        put(tmp_path / key, pickle.dumps(value, protocol=protocol))
-    if protocol in (0, 1):
-        with pytest.raises(ValueError, match="which no Planetoid file needs"):
-            read_pickle(tmp_path / "b")
-        return
-    np.testing.assert_array_equal(read_pickle(tmp_path / "a"), dense)
-    np.testing.assert_array_equal(read_pickle(tmp_path / "b").csr().toarray(), dense)
-    assert read_pickle(tmp_path / "c") == {0: [1, 2]}
+        put(tmp_path / key, pickle.dumps(value, protocol=4))
+    np.testing.assert_array_equal(read_pickle(tmp_path / "array"), dense)
+    np.testing.assert_array_equal(read_pickle(tmp_path / "csr").csr().toarray(), dense)
+    assert read_pickle(tmp_path / "graph") == {0: [1, 2]}
+
+
+@pytest.mark.parametrize("length", [0, 1, 40, -1])
+def test_a_truncated_pickle_is_named(length: int, tmp_path: Path) -> None:
+    put(tmp_path / "ind.tiny.y", pickle.dumps(np.eye(3), protocol=4)[:length])
+    with pytest.raises(ValueError, match=r"ind\.tiny\.y is damaged or not the public file"):
+        read_pickle(tmp_path / "ind.tiny.y")
+
+
+@pytest.mark.parametrize("length", [0, 3, 100, -30])
+def test_a_truncated_npz_is_named(length: int, tmp_path: Path) -> None:
+    np.savez(tmp_path / "whole.npz", a=np.arange(1000))
+    put(tmp_path / "part.npz", (tmp_path / "whole.npz").read_bytes()[:length])
+    assert read_npz(tmp_path / "whole.npz", "a")["a"].size == 1000
+    with pytest.raises(
+        ValueError, match=r"part\.npz is damaged or not the public file \(.*replace or remove"
+    ):
+        read_npz(tmp_path / "part.npz", "a")
+
+
+def test_an_npz_without_an_array_is_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "other.npz", a=np.arange(3))
+    with pytest.raises(ValueError, match=r"other\.npz is damaged .*b is not a file in the archive"):
+        read_npz(tmp_path / "other.npz", "b")
+
+
+def test_an_npz_that_holds_a_pickle_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "objects.npz", a=np.array([{}], dtype=object))
+    with pytest.raises(ValueError, match=r"objects\.npz is damaged .*allow_pickle=False"):
+        read_npz(tmp_path / "objects.npz", "a")
+
+
+# ---- a Planetoid graph written here
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """`pubmed` in small: 503 rows, the first 3 labelled, and test rows for 506, 503 and 505, none for 504."""
+    train, d = 503, 4
+    allx, tx = np.zeros((train, d)), np.diag([1.0, 2.0, 3.0, 4.0])[:3]
+    allx[:, 3] = 1 + np.arange(train)
+    ally, ty = np.eye(3)[np.arange(train) % 3], np.eye(3)[[2, 1, 0]]
+    parts = {
+        "y": ally[:3],
+        "allx": sp.csr_matrix(allx),
+        "ally": ally,
+        "tx": sp.csr_matrix(tx),
+        "ty": ty,
+        "graph": defaultdict(list, {0: [1, 1, 0, 504], 1: [0], 504: [0], 505: [506]}),
+    }
+    for part, value in parts.items():
+        put(tmp_path / "planetoid" / f"ind.pubmed.{part}", pickle.dumps(value, protocol=4))
+    put(tmp_path / "planetoid" / "ind.pubmed.test.index", b"506\n503\n505\n")
+    return tmp_path
+
+
+def test_a_planetoid_graph_is_put_together(tiny: Path) -> None:
+    graph = load("pubmed", data=tiny, features="none")
+    assert (graph.n_nodes, graph.n_classes) == (507, 3)
+    upper = np.transpose(sp.triu(graph.adjacency).nonzero())
+    assert upper.tolist() == [[0, 1], [0, 504], [505, 506]]
+    assert (graph.train.tolist(), graph.val.tolist()) == ([0, 1, 2], list(range(3, 503)))
+    assert graph.test.tolist() == [503, 505, 506]
+    assert graph.labels[500:].tolist() == [2, 0, 1, 1, -1, 0, 2]
+    x = graph.features.toarray()
+    np.testing.assert_array_equal(x[501:503, 3], [502, 503])
+    np.testing.assert_array_equal(x[503:, :3], [[0, 2, 0], [0, 0, 0], [0, 0, 3], [1, 0, 0]])
+    assert graph.training.nnz == 4  # node 504 is in no set, so it is an unlabelled training node
+
+
+def test_location_needs_every_file(tiny: Path) -> None:
+    assert location("pubmed", data=tiny) == tiny / "planetoid"
+    (tiny / "planetoid" / "ind.pubmed.ty").unlink()
+    assert location("pubmed", data=tiny) is None
+    assert location("amazon-photo", data=tiny) is None
+
+
+@pytest.mark.parametrize(
+    ("part", "content"),
+    [
+        ("test.index", b"12\nabc\n"),
+        ("graph", pickle.dumps([1, 2], protocol=4)),
+        ("allx", pickle.dumps(np.eye(3), protocol=4)),
+        ("ally", pickle.dumps(np.eye(3), protocol=4)),
+        ("y", b"garbage"),
+    ],
+)
+def test_a_planetoid_file_with_other_contents_is_named(part: str, content: bytes, tiny: Path) -> None:
+    put(tiny / "planetoid" / f"ind.pubmed.{part}", content)
+    named = "allx" if part == "ally" else part  # the rows are put together under the name of allx
+    with pytest.raises(ValueError, match=rf"ind\.pubmed\.{named} is damaged or not the public file"):
+        load("pubmed", data=tiny)
+
+
+def test_a_csr_with_wild_indices_is_refused(tiny: Path) -> None:
+    wild = sp.csr_matrix(np.eye(503, 4))
+    wild.indices[0] = 1000
+    put(tiny / "planetoid" / "ind.pubmed.allx", pickle.dumps(wild, protocol=4))
+    with pytest.raises(ValueError, match=r"ind\.pubmed\.allx is damaged"):
+        load("pubmed", data=tiny)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pcwinter.graph import Graph, normalize_features
+from pcwinter.graph import Graph, Recipe, normalize_features
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 2)]
 LABELS = [0, 1, -1, 0, 1, 0, -1]
@@ -56,7 +56,11 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"features": None}, TypeError, "features is of type NoneType, but must be an"),
     ({"features": [[1.0], [1.0, 2.0]]}, ValueError, "features is a ragged sequence"),
     # adjacency: form
-    ({"adjacency": np.zeros((N, N))}, ValueError, r"dense 7 x 7 array.*pass scipy\.sparse\.csr_array"),
+    (
+        {"adjacency": np.zeros((N, N))},
+        ValueError,
+        r"dense array of shape \(7, 7\): pass scipy\.sparse\.csr_array",
+    ),
     ({"adjacency": np.array(EDGES).T}, ValueError, r"shape \(2, 6\).*transpose it, adjacency\.T"),
     ({"adjacency": np.zeros((6, 3), dtype=int)}, ValueError, r"shape \(6, 3\): pass a SciPy sparse"),
     ({"adjacency": [0, 1]}, ValueError, r"shape \(2,\): pass a SciPy sparse"),
@@ -182,3 +186,26 @@ def test_an_unknown_normalization_is_refused() -> None:
 def test_normalization_checks_what_it_gets() -> None:
     with pytest.raises(ValueError, match="row 4 of features is not finite"):
         normalize_features(with_nan(np.asarray), "row")
+
+
+# ---- Recipe
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"learning_rate": 0.0}, r"learning_rate is 0\.0, expected a positive number"),
+        ({"learning_rate": np.nan}, "learning_rate is nan"),
+        ({"epochs": 0}, "epochs is 0, expected a whole number of at least 1"),
+        ({"epochs": 1.5}, r"epochs is 1\.5"),
+        ({"weight_decay": -1.0}, r"weight_decay is -1\.0, expected 0 or a positive number"),
+    ],
+)
+def test_a_recipe_is_checked(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        Recipe(**changes)
+
+
+def test_a_graph_has_the_default_recipe_unless_given() -> None:
+    assert build().recipe == Recipe(learning_rate=0.01, epochs=200, weight_decay=5e-4)
+    assert build(recipe=Recipe(epochs=30)).recipe.epochs == 30

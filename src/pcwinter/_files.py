@@ -55,7 +55,8 @@ def find(file: str, sha256: str | None, data: PathLike | None = None) -> Path:
 
 def read_npz(path: Path, *names: str) -> dict[str, NDArray[Any]]:
     """The named arrays of an npz file that holds no pickles among them."""
-    with naming(path), np.load(path, allow_pickle=False) as archive:
+    # np.load leaves a damaged file open if it is the one to open it
+    with naming(path), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         return {name: archive[name] for name in names}
 
 

@@ -1,6 +1,6 @@
 """The array types that the annotations use; no behaviour."""
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,4 +9,8 @@ from numpy.typing import NDArray
 IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
-Sparse: TypeAlias = "sp.csr_array[np.float64, tuple[int, int]]"
+if TYPE_CHECKING:
+    Sparse: TypeAlias = sp.csr_array[np.float64, tuple[int, int]]
+    Incidence: TypeAlias = sp.csr_array[np.int64, tuple[int, int]]
+else:  # SciPy learned to be subscripted later than we support
+    Sparse = Incidence = sp.csr_array

@@ -61,7 +61,9 @@ def load(name: str, *, data: PathLike | None = None, features: str = "row", seed
         split = random_split(raw.labels, per_class=PER_CLASS, val=val, test=test, seed=seed or 0)
     else:
         split = raw.split
-    return Graph(raw.edges, normalize_features(raw.features, features), raw.labels, *split, recipe=dataset.recipe)
+    return Graph(
+        raw.edges, normalize_features(raw.features, features), raw.labels, *split, recipe=dataset.recipe
+    )
 
 
 def location(name: str, *, data: PathLike | None = None) -> Path | None:

@@ -20,7 +20,7 @@ NORMALIZATIONS = ("row", "standard", "none")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How the softmax classifier is trained on this graph: full-batch Adam; the paper has one line per dataset."""
+    """How the softmax classifier is trained on a graph, by full-batch Adam; the paper has one per dataset."""
 
     learning_rate: float = 0.01
     epochs: int = 200
@@ -70,7 +70,7 @@ class Graph:
     training: Sparse  # (n, n) edges between nodes that are neither in val nor in test
     validation: Sparse  # (n, n) edges inside val
     testing: Sparse  # (n, n) edges inside test
-    recipe: Recipe
+    recipe: Recipe  # how the softmax classifier is trained
 
     def __init__(
         self,
@@ -101,8 +101,8 @@ class Graph:
             **splits,
             "n_classes": _check_classes(checked_labels, splits, n_classes),
             **dict(zip(("training", "validation", "testing"), graphs, strict=True)),
+            "recipe": recipe or Recipe(),
         }
-        object.__setattr__(self, "recipe", recipe or Recipe())
         for name, value in fields.items():
             _make_read_only(value)
             object.__setattr__(self, name, value)
@@ -197,21 +197,13 @@ def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArra
     pairs = _asarray(adjacency, "adjacency", "a SciPy sparse (n, n) array or an edge list of m pairs")
     if pairs.size == 0:
         pairs = np.empty((0, 2), dtype=np.int64)
-    if pairs.ndim == 2 and pairs.shape[1] != 2:
-        if pairs.shape == (n, n):
-            raise ValueError(
-                f"adjacency is a dense {n} x {n} array, but must be sparse or an edge list (m, 2): "
-                "pass scipy.sparse.csr_array(adjacency)"
-            )
-        if pairs.shape[0] == 2:
-            raise ValueError(
-                f"adjacency has shape {pairs.shape}, but an edge list has one edge per row: "
-                "transpose it, adjacency.T, to get (m, 2)"
-            )
     if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise ValueError(
-            f"adjacency has shape {pairs.shape}: pass a SciPy sparse (n, n) array or an edge list (m, 2)"
-        )
+        advice = "pass a SciPy sparse (n, n) array or an edge list (m, 2)"
+        if pairs.shape == (n, n):
+            advice = "pass scipy.sparse.csr_array(adjacency), or an edge list (m, 2)"
+        elif pairs.ndim == 2 and pairs.shape[0] == 2:
+            advice = "an edge list has one edge per row, so transpose it, adjacency.T, to get (m, 2)"
+        raise ValueError(f"adjacency is a dense array of shape {pairs.shape}: {advice}")
     if pairs.dtype.kind not in "iu":
         raise TypeError(
             f"the edge list has entries of type {pairs.dtype}, but must hold integer node numbers"

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._jit import compiled
-from pcwinter._types import BoolArray, IntArray
+from pcwinter._types import BoolArray, Incidence, IntArray
 from pcwinter.graph import Graph
 
 BYTES_PER_PLAYER = 250  # measured: the tree, its incidence matrices, one order and its marginals
@@ -61,7 +61,7 @@ class ContributionTree:
             paths[here, depth] = self.node[here]
         return paths
 
-    def incidence(self, level: Level) -> "sp.csr_array[np.int64, tuple[int, int]]":
+    def incidence(self, level: Level) -> Incidence:
         """0/1 matrix (rows of the level, players) that sums players to nodes or edges.
 
         `own`: a node's row holds the players whose node it is; `path`: the players whose path

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from pcwinter._types import FloatArray, IntArray
+from pcwinter._types import FloatArray, Incidence, IntArray
 from pcwinter.game import Game, GraphGame, marginals
 from pcwinter.orders import Order
 from pcwinter.stopping import WINDOW, Progress, Rule
 
 BLOCK = 10  # orders; divides WINDOW, and is never derived from the number of workers
-Levels = Mapping[str, "sp.csr_array[np.int64, tuple[int, int]]"]
+Levels = Mapping[str, Incidence]
 Draw = Callable[[np.random.Generator], Order]
 
 
@@ -192,7 +192,7 @@ def bootstrap_stderr(detail: FloatArray, orders: int, replicates: int, seed: int
 
 
 def _by_node(
-    game: GraphGame, order: Order, parts: FloatArray, matrix: "sp.csr_array[np.int64, tuple[int, int]]"
+    game: GraphGame, order: Order, parts: FloatArray, matrix: Incidence
 ) -> FloatArray:
     """(rows, v) marginal contributions of one order by validation node, summed to a level."""
     steps = order.steps()[:-1]

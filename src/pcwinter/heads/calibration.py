@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax, softmax
 
-from pcwinter._types import FloatArray, IntArray
+from pcwinter._types import FloatArray, IntArray, Sparse
 from pcwinter.graph import Recipe
 from pcwinter.heads.ridge import Ridge, inverse_norm, solve
 from pcwinter.heads.softmax import fit_scores
@@ -20,7 +20,7 @@ from pcwinter.metrics import predictions
 from pcwinter.orders import dfs
 from pcwinter.propagation import Problem, coefficients
 
-PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 BIASES = (0.3, 1.0, 3.0)
 TEMPERATURES = tuple(float(t) for t in np.geomspace(0.01, 10, 31))
 PREFIXES = 36
@@ -70,7 +70,7 @@ def calibrate(problem: Problem, recipe: Recipe, fixed: Ridge) -> Calibration:
     return Calibration(penalty, bias, temperature, agreement)
 
 
-def _prefixes(problem: Problem) -> tuple["sp.csr_array[np.float64, tuple[int, int]]", IntArray, list[IntArray]]:
+def _prefixes(problem: Problem) -> tuple[Sparse, IntArray, list[IntArray]]:
     """Rows of all prefixes in one table, their labels, and which rows each prefix has."""
     rng = np.random.default_rng(SEED)
     p = problem.tree.n_players

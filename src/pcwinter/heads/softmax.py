@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter.graph import Recipe
-from pcwinter.heads.adam import scores, train
+from pcwinter.heads.trainer import scores, train
 from pcwinter.metrics import Metric, class_ends, measure
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import Problem, begin_step, coefficients, empty_state, join
@@ -44,7 +44,7 @@ def fit_scores(
     nobody = np.empty(0, dtype=np.int64)
     ends = np.cumsum([0, *map(len, members)])
     models = train(rows, labels, nobody, ends, np.concatenate([nobody, *members]), n_classes, recipe)
-    return np.ascontiguousarray(scores(models, z).transpose(0, 2, 1))
+    return scores(models, z)
 
 
 class SoftmaxWalker:
@@ -118,7 +118,7 @@ class SoftmaxWalker:
             self.problem.n_classes,
             self.recipe,
         )
-        return np.ascontiguousarray(scores(models, self.problem.rows).transpose(0, 2, 1))
+        return scores(models, self.problem.rows)
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, one model trained from scratch, in units of the game."""

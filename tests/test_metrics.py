@@ -1,0 +1,85 @@
+"""Utilities of scores, against plain NumPy."""
+
+import numpy as np
+import pytest
+
+from pcwinter.metrics import METRICS, class_ends, count_correct, find_metric, measure, predictions
+
+RNG = np.random.default_rng(0)
+TARGETS = np.sort(RNG.integers(0, 4, 50))
+SCORES = RNG.normal(size=(4, 50))
+ENDS = class_ends(TARGETS, 4)
+
+
+def utility(name: str, scores: np.ndarray = SCORES, temperature: float = 1.0) -> float:
+    return float(measure(METRICS[name].code, scores, ENDS, temperature, np.empty(0)))
+
+
+def probabilities(temperature: float) -> np.ndarray:
+    mass = np.exp(SCORES / temperature)
+    return np.asarray((mass / mass.sum(axis=0))[TARGETS, np.arange(50)])
+
+
+def test_accuracy_counts_nodes() -> None:
+    assert utility("accuracy") == np.sum(SCORES.argmax(axis=0) == TARGETS)
+    assert METRICS["accuracy"].unit(50) == 1 / 50
+
+
+@pytest.mark.parametrize("temperature", [0.1, 1.0, 3.0])
+def test_probability_and_log_likelihood(temperature: float) -> None:
+    assert utility("probability", temperature=temperature) == pytest.approx(probabilities(temperature).mean())
+    assert utility("log-likelihood", temperature=temperature) == pytest.approx(np.log(probabilities(temperature)).mean())
+
+
+def test_log_likelihood_of_huge_scores_is_finite() -> None:
+    assert np.isfinite(utility("log-likelihood", SCORES * 1e5))
+
+
+def test_macro_f1() -> None:
+    named = SCORES.argmax(axis=0)
+    per_class = [
+        2 * np.sum((named == c) & (TARGETS == c)) / (np.sum(named == c) + np.sum(TARGETS == c)) for c in range(4)
+    ]
+    assert utility("macro-f1") == pytest.approx(np.mean(per_class))
+
+
+def test_macro_f1_leaves_out_classes_that_no_validation_node_has() -> None:
+    targets = np.array([0, 0, 2])
+    scores = np.eye(3)[:, [0, 1, 2]]
+    assert measure(METRICS["macro-f1"].code, scores, class_ends(targets, 3), 1.0, np.empty(0)) == pytest.approx(
+        (2 / 3 + 1) / 2
+    )
+
+
+@pytest.mark.parametrize("name", ["accuracy", "probability", "log-likelihood"])
+def test_the_parts_of_the_nodes_add_up(name: str) -> None:
+    parts = np.empty(50)
+    total = measure(METRICS[name].code, SCORES, ENDS, 1.0, parts)
+    assert parts.sum() * (1 if name == "accuracy" else 1 / 50) == pytest.approx(total)
+
+
+def test_the_fused_count_equals_the_plain_one() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        a, b = rng.normal(size=50), rng.normal(size=4)
+        whole = SCORES + np.outer(b, a)
+        assert count_correct(SCORES, a, b, ENDS, np.empty(50)) == utility("accuracy", whole)
+        assert (predictions(whole) == whole.argmax(axis=0)).all()
+
+
+def test_ties_go_to_the_lowest_class_also_after_rounding() -> None:
+    noise = np.array([[0.0, 1e-13, -1e-13, 0.5], [1e-13, 0.0, 0.0, 0.5 + 1e-12], [0.0, 0.0, 1e-13, 0.5]])
+    assert predictions(noise).tolist() == [0, 0, 0, 0]
+    ends = class_ends(np.array([0, 0, 1, 2]), 3)
+    zero = np.zeros(4)
+    assert count_correct(noise, zero, np.zeros(3), ends, np.empty(4)) == 2
+
+
+def test_empty_coalitions() -> None:
+    assert [METRICS[name].empty(7) for name in ("accuracy", "macro-f1", "probability")] == [0, 0, 0]
+    assert METRICS["log-likelihood"].empty(7) == pytest.approx(-np.log(7))
+
+
+def test_an_unknown_metric_is_refused() -> None:
+    with pytest.raises(ValueError, match="metric is 'auc', expected one of accuracy, macro-f1"):
+        find_metric("auc")

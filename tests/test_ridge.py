@@ -1,0 +1,190 @@
+"""The closed-form head: every walk against the definition, dual against primal, normal equations."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from oracles import accuracy, log_likelihood, make_graph, random_graph, ridge_prefix, ridge_scores
+
+from pcwinter.game import make_problem
+from pcwinter.graph import Graph
+from pcwinter.heads import ridge_rows
+from pcwinter.heads.ridge import Ridge, RidgeWalker, inverse_norm, solve
+from pcwinter.metrics import METRICS
+from pcwinter.orders import FAMILIES, Order, sampler
+from pcwinter.tree import contribution_tree
+
+
+def walker(graph: Graph, hops: int, metric: str = "accuracy", primal: bool | None = None, **head: float) -> RidgeWalker:
+    tree = contribution_tree(graph, hops)
+    options = {"penalty": 0.7, "bias": 0.8, **head}
+    return RidgeWalker(make_problem(graph, tree), metric=METRICS[metric], primal=primal, **options)  # type: ignore[arg-type]
+
+
+def test_solve_equals_the_normal_equations() -> None:
+    rng = np.random.default_rng(0)
+    rows, z, labels = rng.normal(size=(9, 4)), rng.normal(size=(20, 4)), np.arange(9) % 3
+    kernel, cross = rows @ rows.T + 0.25, rows @ z.T + 0.25
+    expected = ridge_scores(rows, labels, z, 3, penalty=0.3, bias=0.5, scale=1.0)
+    np.testing.assert_allclose(solve(kernel, cross, labels, 3, 0.3).T, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("primal", [False, True])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_prefix_equals_the_definition(hops: int, family: str, primal: bool, seed: int) -> None:
+    graph = random_graph(seed, n=7, probability=0.35, n_train=3, n_classes=3, n_val=30)
+    counting, smooth = (walker(graph, hops, metric, primal) for metric in ("accuracy", "log-likelihood"))
+    tree, targets = counting.problem.tree, graph.labels[graph.val]
+    order = FAMILIES[family](tree, np.random.default_rng(seed))
+    counts, logs = counting.walk(order)[0].utility, smooth.walk(order)[0].utility
+    coalition = np.zeros(tree.n_players, dtype=bool)
+    checked = np.random.default_rng(seed).permutation(tree.n_players)[:40]
+    for k in np.sort(np.r_[checked, tree.n_players - 1]):
+        coalition[order.players[: k + 1]] = True
+        if not coalition[tree.roots].any():
+            assert counts[k] == counting.utility(coalition) == 0
+            assert logs[k] == smooth.utility(coalition) == -np.log(3)
+            continue
+        scores = ridge_prefix(graph, tree, coalition, 0.7, 0.8)
+        assert counts[k] == counting.utility(coalition) == round(30 * accuracy(scores, targets))
+        assert logs[k] == pytest.approx(log_likelihood(scores, targets), abs=1e-10)
+        assert smooth.utility(coalition) == pytest.approx(log_likelihood(scores, targets), abs=1e-10)
+    assert len(np.unique(np.round(logs, 9))) >= 3
+
+
+@pytest.mark.parametrize("metric", ["macro-f1", "probability", "log-likelihood"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_other_metrics_along_a_walk(metric: str, family: str) -> None:
+    graph = random_graph(3, n_classes=3, n_val=25)
+    games = [walker(graph, 2, metric, primal, temperature=0.3) for primal in (False, True)]
+    order = FAMILIES[family](games[0].problem.tree, np.random.default_rng(0))
+    walks = [game.walk(order)[0] for game in games]
+    np.testing.assert_allclose(walks[0].utility, walks[1].utility, atol=1e-9)
+    coalition = np.zeros(len(order.players), dtype=bool)
+    for k in range(0, len(order.players), 5):
+        coalition[order.players[: k + 1]] = True
+        assert walks[0].utility[k] == pytest.approx(games[0].utility(coalition), abs=1e-9)
+
+
+def test_the_temperature_divides_the_scores() -> None:
+    graph = random_graph(3, n_classes=3, n_val=25)
+    game = walker(graph, 2, "log-likelihood", temperature=0.5)
+    everybody = np.ones(game.problem.tree.n_players, dtype=bool)
+    scores = ridge_prefix(graph, game.problem.tree, everybody, 0.7, 0.8)
+    assert game.utility(everybody) == pytest.approx(log_likelihood(scores / 0.5, graph.labels[graph.val]))
+
+
+@pytest.mark.parametrize("truncation", [(0.5, 0.7), (0.7, 0.9), (0.0, 0.9)])
+@pytest.mark.parametrize("primal", [False, True])
+def test_silent_steps_end_at_the_right_utility(truncation: tuple[float, float], primal: bool) -> None:
+    graph = random_graph(2, n=14, probability=0.4, n_classes=3, n_val=30)
+    game = walker(graph, 2, primal=primal)
+    order = sampler(game.problem.tree, "dfs", truncation)(np.random.default_rng(1))
+    walk, _ = game.walk(order)
+    steps = order.steps()
+    assert len(walk.utility) == len(steps) - 1 < len(order.players)
+    for k, end in enumerate(steps[1:]):
+        coalition = np.zeros(len(order.players), dtype=bool)
+        coalition[order.players[:end]] = True
+        assert walk.utility[k] == game.utility(coalition)
+    silent = len(walk.utility) - order.visited.sum()
+    assert 0 < walk.baselines <= silent
+    assert walk.evaluations <= order.visited.sum()
+
+
+def test_interleaved_orders_survive_many_rebuilds() -> None:
+    graph = random_graph(4, n=30, probability=0.4, n_train=8, n_classes=3, n_val=40)
+    game = walker(graph, 2, "log-likelihood", penalty=1e-3)
+    order = FAMILIES["precedence"](game.problem.tree, np.random.default_rng(0))
+    walk, _ = game.walk(order)
+    assert walk.evaluations > 2 * ridge_rows.REBUILD
+    coalition = np.zeros(len(order.players), dtype=bool)
+    for k in range(0, len(order.players), 37):
+        coalition[order.players[: k + 1]] = True
+        assert walk.utility[k] == pytest.approx(game.utility(coalition), abs=1e-7)
+
+
+def test_the_two_walks_agree_on_an_order_that_both_can_walk() -> None:
+    """A DFS order with one player moved to the front of the last tree is interleaved by one place."""
+    graph = random_graph(5, n_classes=3, n_val=40)
+    game = walker(graph, 2, "probability", temperature=0.5)
+    tree = game.problem.tree
+    order = FAMILIES["dfs"](tree, np.random.default_rng(2))
+    null = np.flatnonzero(tree.null)[0]  # moving a null player changes no utility
+    elsewhere = tree.tree[order.players] != tree.tree[null]
+    rest = order.players[order.players != null]
+    moved = Order(np.r_[null, rest] if elsewhere[0] else np.r_[rest, null], order.visited)
+    assert np.count_nonzero(np.diff(tree.tree[moved.players])) + 1 > len(tree.roots)
+    here, there = game.walk(order)[0], game.walk(moved)[0]
+    keep = order.players != null
+    keep_moved = moved.players != null
+    np.testing.assert_allclose(here.utility[keep], there.utility[keep_moved], atol=1e-9)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "probability", "log-likelihood"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_detail_adds_up_to_the_utility(metric: str, family: str) -> None:
+    graph = random_graph(6, n_classes=3, n_val=25)
+    game = walker(graph, 2, metric)
+    order = FAMILIES[family](game.problem.tree, np.random.default_rng(0))
+    plain, nothing = game.walk(order)
+    walk, detail = game.walk(order, detail=True)
+    assert nothing.shape[1] == 0
+    np.testing.assert_allclose(walk.utility, plain.utility, atol=1e-12)
+    total = detail.sum(axis=1) if metric == "accuracy" else detail.mean(axis=1)
+    np.testing.assert_allclose(total, walk.utility, atol=1e-12)
+
+
+def test_wide_trees_follow_the_features() -> None:
+    """More slots than SMALL and than half the features: the kernel between slots is not stored."""
+    rng = np.random.default_rng(0)
+    edges = [(0, k) for k in range(2, 320)] + [(int(a), int(b)) for a, b in rng.integers(2, 320, (300, 2)) if a != b]
+    with pytest.warns(UserWarning, match="repeated"):
+        graph = make_graph([*edges, (2, 3), (2, 3)], [0, 1], n_val=40)
+    game = walker(graph, 2)
+    assert (game.gram_begin < 0).tolist() == [True, False]
+    order = FAMILIES["dfs"](game.problem.tree, rng)
+    walk, _ = game.walk(order)
+    coalition = np.zeros(len(order.players), dtype=bool)
+    for k in range(0, len(order.players), 101):
+        coalition[order.players[: k + 1]] = True
+        assert walk.utility[k] == game.utility(coalition)
+
+
+def test_duplicate_rows_and_a_tiny_penalty() -> None:
+    """Two roots with equal features and no edges: the second conditional norm is 0 up to rounding."""
+    graph = Graph(
+        [(4, 5), (5, 6)],
+        np.r_[np.tile([[1.0, 2.0]], (4, 1)), [[2.0, 1.0], [1.0, 2.0], [0.0, 1.0]]],
+        [0, 1, 0, 1, 0, 1, 1],
+        train=[0, 1, 2, 3],
+        val=[4, 5, 6],
+    )
+    for primal in (False, True):
+        game = walker(graph, 2, "log-likelihood", primal=primal, penalty=1e-10)
+        order = FAMILIES["dfs"](game.problem.tree, np.random.default_rng(0))
+        assert np.isfinite(game.walk(order)[0].utility).all()
+
+
+def test_primal_is_chosen_when_there_are_more_rows_than_features() -> None:
+    assert walker(make_graph([(0, 10)], list(range(10)), n_features=3), 1).primal
+    assert not walker(make_graph([(0, 10)], list(range(10)), n_features=30), 1).primal
+
+
+def test_all_zero_representations_are_refused() -> None:
+    graph = Graph([(0, 1)], np.r_[np.zeros((2, 3)), np.ones((1, 3))], [0, 1, 0], train=[0, 1], val=[2])
+    with pytest.raises(ValueError, match="representations of all labelled nodes are zero"):
+        walker(graph, 1)
+
+
+@pytest.mark.parametrize("options", [{"penalty": 0.0}, {"penalty": -1.0}, {"bias": -1.0}, {"temperature": float("inf")}])
+def test_bad_parameters_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match="of the ridge head is"):
+        Ridge(**options)
+    assert Ridge(bias=0.0).bias == 0
+
+
+def test_scaling_makes_the_mean_squared_norm_one() -> None:
+    rows = np.random.default_rng(0).random((7, 3))
+    assert np.mean(np.sum(rows**2, axis=1)) * inverse_norm(sp.csr_array(rows)) == pytest.approx(1)

@@ -1,0 +1,267 @@
+"""Estimators on games with known values: axioms, enumeration, error bars, seeds."""
+
+from collections.abc import Callable
+from itertools import combinations
+from math import factorial
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from oracles import make_graph
+
+from pcwinter import stopping
+from pcwinter.game import SetGame
+from pcwinter.orders import FAMILIES, Order, every_order, sampler
+from pcwinter.tree import ContributionTree, contribution_tree
+from pcwinter.values import BLOCK, Estimate, Moments, bootstrap_stderr, estimate, exact
+
+Floats = npt.NDArray[np.float64]
+Estimator = Callable[[SetGame, ContributionTree, str], Estimate]
+TREES = {
+    1: contribution_tree(make_graph([(0, 2), (0, 3), (1, 2)], [0, 1]), 1),
+    2: contribution_tree(make_graph([(0, 2), (2, 3)], [0, 1]), 2),
+    3: contribution_tree(make_graph([(0, 2), (2, 3)], [0, 1]), 3),
+}
+
+
+def enumerated(game: SetGame, tree: ContributionTree, family: str) -> Estimate:
+    return exact(game, every_order(tree, family), levels={"own": tree.incidence("own")})
+
+
+def sampled(game: SetGame, tree: ContributionTree, family: str, n: int = 400, seed: int = 5) -> Estimate:
+    levels = {"own": tree.incidence("own")}
+    return estimate(game, sampler(tree, family), stopping.permutations(n), levels=levels, seed=seed)
+
+
+ESTIMATORS = [enumerated, sampled]
+every_estimator = pytest.mark.parametrize("solve", ESTIMATORS)
+every_family = pytest.mark.parametrize("family", FAMILIES)
+every_depth = pytest.mark.parametrize("hops", TREES)
+
+
+def random_game(n: int, seed: int) -> SetGame:
+    """A set function without any structure."""
+    weights = np.random.default_rng(seed).normal(size=(4, n))
+
+    def utility(coalition: npt.NDArray[np.bool_]) -> float:
+        return float(np.sin(weights @ coalition).sum() + 0.5 * (weights[0] @ coalition) ** 2)
+
+    return SetGame(n, utility)
+
+
+@every_estimator
+@every_family
+@every_depth
+def test_efficiency(solve: Estimator, family: str, hops: int) -> None:
+    tree = TREES[hops]
+    game = random_game(tree.n_players, hops)
+    result = solve(game, tree, family)
+    everybody = game.function(np.ones(tree.n_players, dtype=bool))
+    assert result.mean().sum() == pytest.approx(everybody - game.empty)
+    assert result.mean("own").sum() == pytest.approx(everybody - game.empty)
+
+
+@every_estimator
+@every_family
+@every_depth
+def test_a_null_player_gets_exactly_zero(solve: Estimator, family: str, hops: int) -> None:
+    tree = TREES[hops]
+    game = random_game(tree.n_players, 1)
+    for idle in (0, tree.n_players - 1):
+
+        def without(coalition: npt.NDArray[np.bool_], idle: int = idle) -> float:
+            return game.function(np.where(np.arange(len(coalition)) == idle, False, coalition))
+
+        result = solve(SetGame(tree.n_players, without), tree, family)
+        assert result.mean()[idle] == 0
+        assert result.stderr()[idle] == 0
+
+
+@every_family
+def test_siblings_with_isomorphic_subtrees_are_symmetric(family: str) -> None:
+    tree = contribution_tree(make_graph([(0, 2), (0, 3)], [0, 1]), 1)  # players 1 and 2 are twins
+    depth = tree.depth
+    game = SetGame(4, lambda s: float(np.sqrt(1 + s[depth == 1].sum()) * (1 + s[0]) + s[3] * s[0]))
+    values = enumerated(game, tree, family).mean()
+    assert values[1] == pytest.approx(values[2], abs=1e-12)
+    guess = sampled(game, tree, family)
+    difference = guess.mean()[1] - guess.mean()[2]
+    assert abs(difference) <= 4 * np.hypot(*guess.stderr()[1:3])
+
+
+@every_estimator
+@every_family
+@every_depth
+def test_additivity(solve: Estimator, family: str, hops: int) -> None:
+    tree = TREES[hops]
+    first, second = random_game(tree.n_players, 1), random_game(tree.n_players, 2)
+    total = SetGame(tree.n_players, lambda s: 2 * first.function(s) - 3 * second.function(s))
+    parts = 2 * solve(first, tree, family).mean() - 3 * solve(second, tree, family).mean()
+    np.testing.assert_allclose(solve(total, tree, family).mean(), parts, atol=1e-10)
+
+
+@every_family
+@every_depth
+def test_estimates_agree_with_enumeration(family: str, hops: int) -> None:
+    tree = TREES[hops]
+    game = random_game(tree.n_players, 9)
+    truth = enumerated(game, tree, family)
+    guess = sampled(game, tree, family, n=1_000)
+    for level in ("player", "own"):
+        assert (np.abs(guess.mean(level) - truth.mean(level)) <= 4 * guess.stderr(level) + 1e-12).all()
+
+
+@pytest.mark.parametrize("truncation", [(0.5, 0.7), (0.0, 0.5)])
+def test_truncated_estimates_agree_with_truncated_enumeration(truncation: tuple[float, float]) -> None:
+    tree = contribution_tree(make_graph([(0, 2), (0, 3), (2, 4), (2, 5)], [0, 1]), 2)
+    game = random_game(tree.n_players, 4)
+    truth = exact(game, every_order(tree, "dfs", truncation))
+    guess = estimate(game, sampler(tree, "dfs", truncation), stopping.permutations(1_000), seed=1)
+    assert (np.abs(guess.mean() - truth.mean()) <= 4 * guess.stderr() + 1e-12).all()
+    everybody = game.function(np.ones(tree.n_players, dtype=bool)) - game.empty
+    assert truth.mean().sum() != pytest.approx(everybody)  # what silent players change is credited to nobody
+
+
+def test_standard_errors_shrink_with_the_root_of_the_number_of_orders() -> None:
+    tree = TREES[2]
+    game = random_game(tree.n_players, 9)
+    few, many = (sampled(game, tree, "dfs", n).stderr() for n in (200, 3_200))
+    moving = few > 0
+    assert moving.sum() >= 4
+    np.testing.assert_allclose(few[moving] / many[moving], 4, rtol=0.25)
+
+
+def test_error_bars_cover() -> None:
+    """Over 200 seeds the standardised error has about unit variance."""
+    tree = TREES[2]
+    game = random_game(tree.n_players, 9)
+    truth = enumerated(game, tree, "dfs").mean("own")
+    scores = []
+    for seed in range(200):
+        guess = sampled(game, tree, "dfs", 60, seed)
+        scores.append((guess.mean("own") - truth)[guess.stderr("own") > 0] / guess.stderr("own")[guess.stderr("own") > 0])
+    assert np.mean(np.square(scores)) == pytest.approx(1, abs=0.3)
+
+
+def shapley(n: int, utility: Callable[[npt.NDArray[np.bool_]], float]) -> Floats:
+    """The subset formula."""
+    values = np.zeros(n)
+    for p in range(n):
+        others = [q for q in range(n) if q != p]
+        for size in range(n):
+            weight = factorial(size) * factorial(n - size - 1) / factorial(n)
+            for chosen in combinations(others, size):
+                coalition = np.isin(np.arange(n), chosen)
+                values[p] += weight * (utility(coalition | (np.arange(n) == p)) - utility(coalition))
+    return values
+
+
+@every_family
+def test_isolated_roots_reduce_to_shapley(family: str) -> None:
+    tree = contribution_tree(make_graph([(4, 5)], [0, 1, 2, 3]), 2)
+    game = random_game(4, 2)
+    np.testing.assert_allclose(enumerated(game, tree, family).mean(), shapley(4, game.function), atol=1e-12)
+
+
+def test_free_orders_are_shapley() -> None:
+    tree = TREES[1]
+    game = random_game(tree.n_players, 2)
+    np.testing.assert_allclose(
+        enumerated(game, tree, "free").mean(), shapley(tree.n_players, game.function), atol=1e-12
+    )
+
+
+def test_level_orders_of_one_hop_are_owen() -> None:
+    """Owen: Shapley between the unions outside, Shapley within the union inside."""
+    tree = TREES[1]
+    unions = [np.flatnonzero(tree.tree == t) for t in range(len(tree.roots))]
+    game = random_game(tree.n_players, 6)
+    owen = np.zeros(tree.n_players)
+    for u, union in enumerate(unions):
+        rest = [v for v in range(len(unions)) if v != u]
+        for size in range(len(unions)):
+            outer = factorial(size) * factorial(len(unions) - size - 1) / factorial(len(unions))
+            for chosen in combinations(rest, size):
+                outside = np.zeros(tree.n_players, dtype=bool)
+                for v in chosen:
+                    outside[unions[v]] = True
+
+                def inner(
+                    inside: npt.NDArray[np.bool_],
+                    outside: npt.NDArray[np.bool_] = outside,
+                    union: npt.NDArray[np.int64] = union,
+                ) -> float:
+                    coalition = outside.copy()
+                    coalition[union[inside]] = True
+                    return game.function(coalition)
+
+                owen[union] += outer * shapley(len(union), inner)
+    np.testing.assert_allclose(enumerated(game, tree, "level").mean(), owen, atol=1e-12)
+
+
+def test_a_game_with_known_values() -> None:
+    """Two of three win: a third each."""
+    tree = contribution_tree(make_graph([(3, 4)], [0, 1, 2]), 1)
+    game = SetGame(3, lambda s: float(s.sum() >= 2))
+    np.testing.assert_allclose(enumerated(game, tree, "dfs").mean(), 1 / 3)
+
+
+def test_same_seed_same_bits() -> None:
+    tree = TREES[3]
+    game = random_game(tree.n_players, 1)
+    first, again, other = (sampled(game, tree, "dfs", 50, seed) for seed in (1, 1, 2))
+    assert (first.mean() == again.mean()).all()
+    assert (first.stderr() == again.stderr()).all()
+    assert (first.mean() != other.mean()).any()
+
+
+def test_an_order_depends_on_its_number_alone() -> None:
+    """A longer run begins with the orders of a shorter one."""
+    tree = TREES[3]
+    seen: list[Order] = []
+
+    class Watching:
+        n_players, unit, empty = tree.n_players, 1.0, 0.0
+
+        def walk(self, order: Order):  # type: ignore[no-untyped-def]  # noqa: ANN202
+            seen.append(order)
+            return SetGame(tree.n_players, lambda s: float(s.sum())).walk(order)
+
+    for n in (7, 25):
+        estimate(Watching(), sampler(tree), stopping.permutations(n), seed=3)
+    assert len(seen) == 32
+    for first, second in zip(seen[:7], seen[7:], strict=False):
+        assert (first.players == second.players).all()
+
+
+def test_a_utility_that_is_not_a_number_stops_the_run() -> None:
+    tree = TREES[1]
+    game = SetGame(tree.n_players, lambda s: float("nan") if s[1] else 0.0)
+    with pytest.raises(FloatingPointError, match="not a finite number when player"):
+        sampled(game, tree, "dfs")
+
+
+def test_moments_of_whole_numbers_merge_exactly() -> None:
+    rng = np.random.default_rng(0)
+    draws = rng.integers(-50, 50, size=(64, 5))
+    parts = [Moments(1, row, row * row) for row in draws]
+    left, right = parts[0], parts[-1]
+    for one in parts[1:]:
+        left = left + one
+    for one in reversed(parts[:-1]):
+        right = one + right
+    assert (left.total == right.total).all()
+    assert (left.squares == right.squares).all()
+    np.testing.assert_allclose(left.mean(0.5), draws.mean(axis=0) / 2)
+    np.testing.assert_allclose(left.stderr(0.5), draws.std(axis=0, ddof=1) / 8 / 2)
+    assert np.isnan(parts[0].stderr(1.0)).all()
+
+
+def test_the_bootstrap_is_the_spread_of_a_mean_over_validation_nodes() -> None:
+    detail = np.random.default_rng(1).normal(size=(6, 300))
+    spread = bootstrap_stderr(detail * 7, orders=7, replicates=4_000, seed=0)
+    np.testing.assert_allclose(spread, detail.std(axis=1) / np.sqrt(300), rtol=0.06)
+
+
+def test_blocks_fit_the_window() -> None:
+    assert stopping.WINDOW % BLOCK == 0
