@@ -33,9 +33,7 @@ def make_graph(
     features[n:] += np.eye(n_classes, n_features)[labels[n:]]
     features[list(train)] += np.eye(n_classes, n_features)[labels[list(train)]]
     ring = [(n + k, n + (k + 1) % n_val) for k in range(n_val)] if n_val > 2 else []
-    return Graph(
-        [*edges, *ring], features, labels, train=train, val=np.arange(n, total), test=[], n_classes=n_classes
-    )
+    return Graph([*edges, *ring], features, labels, train=train, val=np.arange(n, total), test=[], n_classes=n_classes)
 
 
 def random_graph(seed: int, n: int = 12, probability: float = 0.25, n_train: int = 4, **options: int) -> Graph:
@@ -93,7 +91,13 @@ def validation_rows(graph: Graph, hops: int) -> Floats:
 
 
 def ridge_scores(
-    rows: Floats, labels: npt.NDArray[np.int64], z: Floats, n_classes: int, penalty: float, bias: float, scale: float
+    rows: Floats,
+    labels: npt.NDArray[np.int64],
+    z: Floats,
+    n_classes: int,
+    penalty: float,
+    bias: float,
+    scale: float,
 ) -> Floats:
     """(v, c) by the normal equations, with features scaled by `scale` and a constant feature `bias`."""
     phi = np.hstack([rows * scale, np.full((len(rows), 1), bias)])

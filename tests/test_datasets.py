@@ -106,9 +106,7 @@ def test_the_public_graphs_in_numbers(name: str, data_dir: Path) -> None:
     assert (*numbers, walks) == PUBLIC[name]
     assert graph.recipe == DATASETS[name].recipe
     assert np.bincount(graph.labels[graph.train]).tolist() == [20] * graph.n_classes
-    sums = np.add.reduceat(
-        graph.features.data, graph.features.indptr[:-1][np.diff(graph.features.indptr) > 0]
-    )
+    sums = np.add.reduceat(graph.features.data, graph.features.indptr[:-1][np.diff(graph.features.indptr) > 0])
     np.testing.assert_allclose(sums, 1)
 
 
@@ -147,9 +145,7 @@ def test_the_paper_split_is_used_unless_a_seed_is_given(data_dir: Path) -> None:
 
 
 @pytest.mark.real_data
-def test_without_a_split_file_seed_0_is_drawn(
-    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_split_file_seed_0_is_drawn(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PCWINTER_CACHE", str(tmp_path / "cache"))
     file = "gnn-benchmark/amazon_electronics_photo.npz"
     (tmp_path / "gnn-benchmark").mkdir()

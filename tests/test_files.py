@@ -109,9 +109,7 @@ def test_a_missing_file_leaves_nothing_behind(tmp_path: Path) -> None:
     assert files_below(tmp_path / "cache") == []
 
 
-def test_no_connection_is_one_sentence_that_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_connection_is_one_sentence_that_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         closed = free.getsockname()[1]
@@ -125,9 +123,7 @@ def test_no_connection_is_one_sentence_that_says_what_to_do(
     assert files_below(tmp_path / "cache") == []
 
 
-def test_a_transfer_that_breaks_off_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_transfer_that_breaks_off_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(Handler):
         def do_GET(self) -> None:
             self.send_response(200)
@@ -150,9 +146,7 @@ def test_a_transfer_that_breaks_off_leaves_nothing_behind(
 def test_the_public_addresses_are_used_without_a_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PCWINTER_MIRROR")
     monkeypatch.setitem(_files.SOURCES, "planetoid", "http://127.0.0.1:9/public")
-    with pytest.raises(
-        ConnectionError, match=r"could not download http://127\.0\.0\.1:9/public/ind\.tiny\.y"
-    ):
+    with pytest.raises(ConnectionError, match=r"could not download http://127\.0\.0\.1:9/public/ind\.tiny\.y"):
         find(FILE, None)
     assert _files.SOURCES["gnn-benchmark"].startswith("https://github.com/shchur/gnn-benchmark/")
 
@@ -161,9 +155,7 @@ def test_the_public_addresses_are_used_without_a_mirror(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("through", ["argument", "environment"])
-def test_the_data_folder_comes_before_the_cache(
-    through: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_data_folder_comes_before_the_cache(through: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path / "mine" / FILE, CONTENT)
     put(tmp_path / "cache" / FILE, b"other bytes")
     folder = tmp_path / "mine"
@@ -241,9 +233,7 @@ def test_a_truncated_npz_is_named(length: int, tmp_path: Path) -> None:
     np.savez(tmp_path / "whole.npz", a=np.arange(1000))
     put(tmp_path / "part.npz", (tmp_path / "whole.npz").read_bytes()[:length])
     assert read_npz(tmp_path / "whole.npz", "a")["a"].size == 1000
-    with pytest.raises(
-        ValueError, match=r"part\.npz is damaged or not the public file \(.*replace or remove"
-    ):
+    with pytest.raises(ValueError, match=r"part\.npz is damaged or not the public file \(.*replace or remove"):
         read_npz(tmp_path / "part.npz", "a")
 
 

@@ -28,7 +28,9 @@ def test_accuracy_counts_nodes() -> None:
 @pytest.mark.parametrize("temperature", [0.1, 1.0, 3.0])
 def test_probability_and_log_likelihood(temperature: float) -> None:
     assert utility("probability", temperature=temperature) == pytest.approx(probabilities(temperature).mean())
-    assert utility("log-likelihood", temperature=temperature) == pytest.approx(np.log(probabilities(temperature)).mean())
+    assert utility("log-likelihood", temperature=temperature) == pytest.approx(
+        np.log(probabilities(temperature)).mean()
+    )
 
 
 def test_log_likelihood_of_huge_scores_is_finite() -> None:
@@ -38,7 +40,7 @@ def test_log_likelihood_of_huge_scores_is_finite() -> None:
 def test_macro_f1() -> None:
     named = SCORES.argmax(axis=0)
     per_class = [
-        2 * np.sum((named == c) & (TARGETS == c)) / (np.sum(named == c) + np.sum(TARGETS == c)) for c in range(4)
+        2 * np.sum((named == c) & (c == TARGETS)) / (np.sum(named == c) + np.sum(c == TARGETS)) for c in range(4)
     ]
     assert utility("macro-f1") == pytest.approx(np.mean(per_class))
 

@@ -1,6 +1,7 @@
 """Orders: constraints, uniformity, enumeration and truncation."""
 
 from collections import Counter
+from collections.abc import Callable
 from math import ceil
 
 import numpy as np
@@ -8,8 +9,8 @@ import pytest
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import make_graph, random_graph
 
+from oracles import make_graph, random_graph
 from pcwinter.orders import FAMILIES, Order, count_orders, every_order, expected_visits, sampler
 from pcwinter.tree import ContributionTree, contribution_tree
 
@@ -62,7 +63,7 @@ def test_enumeration_is_complete_and_without_repeats(family: str, hops: int) -> 
     if family in ("dfs", "precedence"):
         assert all(is_preceded(tree, order) for order in orders)
     everything = {tuple(o.players) for o in every_order(tree, "free")}
-    wanted = {
+    wanted: Callable[[Order], bool] = {
         "dfs": lambda o: is_contiguous(tree, o) and is_preceded(tree, o),
         "level": lambda o: is_contiguous(tree, o),
         "precedence": lambda o: is_preceded(tree, o),
@@ -92,7 +93,11 @@ def test_linear_extensions_are_uniform_on_a_lopsided_forest() -> None:
     assert scipy.stats.chisquare([drawn[name] for name in names]).pvalue > 1e-3
 
 
-@given(seed=st.integers(0, 2**32 - 1), graph_seed=st.integers(0, 50), ratios=st.sampled_from([(0.5, 0.7), (0.7, 0.9)]))
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    graph_seed=st.integers(0, 50),
+    ratios=st.sampled_from([(0.5, 0.7), (0.7, 0.9)]),
+)
 def test_truncation_visits_the_first_children_only(seed: int, graph_seed: int, ratios: tuple[float, float]) -> None:
     tree = contribution_tree(random_graph(graph_seed, n=9, probability=0.5), 2)
     order = sampler(tree, "dfs", ratios)(np.random.default_rng(seed))

@@ -1,9 +1,10 @@
 """Incremental coefficients against a dense matrix power on the local graph."""
 
 import numpy as np
+import numpy.typing as npt
 import pytest
-from oracles import dense_power, local_graph, random_graph
 
+from oracles import dense_power, local_graph, random_graph
 from pcwinter.orders import FAMILIES
 from pcwinter.propagation import begin_step, coefficients, empty_state, join, local_graphs, propagate
 from pcwinter.tree import contribution_tree
@@ -52,7 +53,7 @@ def test_the_complete_local_graph_has_the_degrees_of_the_tree_only() -> None:
     tree = contribution_tree(graph, 1)
     local = local_graphs(tree)
     complete = coefficients(local, np.ones(tree.n_players, dtype=bool))
-    degree = graph.training.sum(axis=1)
+    degree: npt.NDArray[np.float64] = graph.training.sum(axis=1)
     for t, root in enumerate(graph.train):
         here = slice(local.begin[t], local.begin[t + 1])
         star = np.where(local.node[here] == root, 1 / (degree[root] + 1), (2 * (degree[root] + 1)) ** -0.5)

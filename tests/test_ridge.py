@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from oracles import accuracy, log_likelihood, make_graph, random_graph, ridge_prefix, ridge_scores
 
+from oracles import accuracy, log_likelihood, make_graph, random_graph, ridge_prefix, ridge_scores
 from pcwinter.game import make_problem
 from pcwinter.graph import Graph
 from pcwinter.heads import ridge_rows
@@ -17,7 +17,7 @@ from pcwinter.tree import contribution_tree
 def walker(graph: Graph, hops: int, metric: str = "accuracy", primal: bool | None = None, **head: float) -> RidgeWalker:
     tree = contribution_tree(graph, hops)
     options = {"penalty": 0.7, "bias": 0.8, **head}
-    return RidgeWalker(make_problem(graph, tree), metric=METRICS[metric], primal=primal, **options)  # type: ignore[arg-type]
+    return RidgeWalker(make_problem(graph, tree), metric=METRICS[metric], primal=primal, **options)
 
 
 def test_solve_equals_the_normal_equations() -> None:
@@ -51,6 +51,14 @@ def test_every_prefix_equals_the_definition(hops: int, family: str, primal: bool
         assert logs[k] == pytest.approx(log_likelihood(scores, targets), abs=1e-10)
         assert smooth.utility(coalition) == pytest.approx(log_likelihood(scores, targets), abs=1e-10)
     assert len(np.unique(np.round(logs, 9))) >= 3
+
+
+@pytest.mark.parametrize("primal", [False, True])
+def test_whole_numbers_as_parameters(primal: bool) -> None:
+    graph = random_graph(3, n_classes=3, n_val=25)
+    whole, real = (walker(graph, 2, "probability", primal, penalty=kind(2), bias=kind(3)) for kind in (int, float))
+    order = FAMILIES["dfs"](whole.problem.tree, np.random.default_rng(0))
+    assert (whole.walk(order)[0].utility == real.walk(order)[0].utility).all()
 
 
 @pytest.mark.parametrize("metric", ["macro-f1", "probability", "log-likelihood"])
@@ -178,7 +186,9 @@ def test_all_zero_representations_are_refused() -> None:
         walker(graph, 1)
 
 
-@pytest.mark.parametrize("options", [{"penalty": 0.0}, {"penalty": -1.0}, {"bias": -1.0}, {"temperature": float("inf")}])
+@pytest.mark.parametrize(
+    "options", [{"penalty": 0.0}, {"penalty": -1.0}, {"bias": -1.0}, {"temperature": float("inf")}]
+)
 def test_bad_parameters_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="of the ridge head is"):
         Ridge(**options)

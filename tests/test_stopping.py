@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from oracles import make_graph
 
+from oracles import make_graph
 from pcwinter import stopping
 from pcwinter.game import SetGame
 from pcwinter.orders import sampler

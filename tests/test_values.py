@@ -7,8 +7,8 @@ from math import factorial
 import numpy as np
 import numpy.typing as npt
 import pytest
-from oracles import make_graph
 
+from oracles import make_graph
 from pcwinter import stopping
 from pcwinter.game import SetGame
 from pcwinter.orders import FAMILIES, Order, every_order, sampler
@@ -139,7 +139,9 @@ def test_error_bars_cover() -> None:
     scores = []
     for seed in range(200):
         guess = sampled(game, tree, "dfs", 60, seed)
-        scores.append((guess.mean("own") - truth)[guess.stderr("own") > 0] / guess.stderr("own")[guess.stderr("own") > 0])
+        scores.append(
+            (guess.mean("own") - truth)[guess.stderr("own") > 0] / guess.stderr("own")[guess.stderr("own") > 0]
+        )
     assert np.mean(np.square(scores)) == pytest.approx(1, abs=0.3)
 
 

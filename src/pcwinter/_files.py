@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pooch  # type: ignore[import-untyped]
+import pooch
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
@@ -35,9 +35,7 @@ def on_disk(file: str, data: PathLike | None = None) -> Path | None:
     if given:
         folders.insert(0, Path(given).expanduser())
         if not folders[0].is_dir():
-            raise NotADirectoryError(
-                f"the data folder {folders[0]} does not exist: correct `data` or PCWINTER_DATA"
-            )
+            raise NotADirectoryError(f"the data folder {folders[0]} does not exist: correct `data` or PCWINTER_DATA")
     return next((folder / file for folder in folders if (folder / file).is_file()), None)
 
 
@@ -47,9 +45,7 @@ def find(file: str, sha256: str | None, data: PathLike | None = None) -> Path:
     if path is None or path == _cache() / file:
         return _download(file, sha256)
     if sha256 is not None and pooch.file_hash(str(path)) != sha256:
-        raise ValueError(
-            f"{path} is damaged or not the public file (its sha256 differs): replace or remove it"
-        )
+        raise ValueError(f"{path} is damaged or not the public file (its sha256 differs): replace or remove it")
     return path
 
 
@@ -72,9 +68,7 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # a damaged pickle may raise anything
-        raise ValueError(
-            f"{path} is damaged or not the public file ({error}): replace or remove it"
-        ) from error
+        raise ValueError(f"{path} is damaged or not the public file ({error}): replace or remove it") from error
 
 
 def _cache() -> Path:
@@ -86,9 +80,7 @@ def _download(file: str, sha256: str | None) -> Path:
     family, name = file.split("/", 1)
     mirror = os.environ.get("PCWINTER_MIRROR")
     url = f"{mirror.rstrip('/')}/{file}" if mirror else f"{SOURCES[family]}/{name}"
-    store = pooch.create(
-        path=_cache(), base_url="", registry={file: sha256}, urls={file: url}, retry_if_failed=1
-    )
+    store = pooch.create(path=_cache(), base_url="", registry={file: sha256}, urls={file: url}, retry_if_failed=1)
     logger = pooch.get_logger()
     level = logger.level
     logger.setLevel("ERROR")  # the library is silent

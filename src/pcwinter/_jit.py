@@ -4,7 +4,7 @@ The same source gives the same bits: no fastmath, so that the compiler may not r
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numba
 
@@ -13,5 +13,4 @@ F = TypeVar("F", bound=Callable[..., object])
 
 def compiled(function: F) -> F:
     """Compile `function` on its first call and keep the result on disk."""
-    kernel: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return kernel
+    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))

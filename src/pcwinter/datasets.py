@@ -61,9 +61,7 @@ def load(name: str, *, data: PathLike | None = None, features: str = "row", seed
         split = random_split(raw.labels, per_class=PER_CLASS, val=val, test=test, seed=seed or 0)
     else:
         split = raw.split
-    return Graph(
-        raw.edges, normalize_features(raw.features, features), raw.labels, *split, recipe=dataset.recipe
-    )
+    return Graph(raw.edges, normalize_features(raw.features, features), raw.labels, *split, recipe=dataset.recipe)
 
 
 def location(name: str, *, data: PathLike | None = None) -> Path | None:
@@ -90,9 +88,7 @@ def random_split(
     counts = np.bincount(known[known >= 0])
     scarce = np.flatnonzero(counts < per_class)
     if scarce.size:
-        raise ValueError(
-            f"class {scarce[0]} has {counts[scarce[0]]} labelled nodes, but per_class is {per_class}"
-        )
+        raise ValueError(f"class {scarce[0]} has {counts[scarce[0]]} labelled nodes, but per_class is {per_class}")
     spare = int(counts.sum()) - per_class * counts.size
     if val + test > spare:
         raise ValueError(f"val + test is {val + test}, but beside train only {spare} nodes are labelled")
@@ -177,9 +173,7 @@ def _demo() -> Traversable:
 
 
 _CITATION = "Sen et al., Collective classification in network data, AI Magazine 29, 2008"
-_PLANETOID = (
-    f"{_CITATION}; split: Yang et al., Revisiting semi-supervised learning with graph embeddings, ICML 2016"
-)
+_PLANETOID = f"{_CITATION}; split: Yang et al., Revisiting semi-supervised learning with graph embeddings, ICML 2016"
 _BENCHMARK = "Shchur et al., Pitfalls of graph neural network evaluation, 2018"
 
 

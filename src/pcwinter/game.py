@@ -6,11 +6,12 @@ of any function of a coalition; `GraphGame` is the game of a graph, a head and a
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
-from pcwinter._types import BoolArray, FloatArray
+from pcwinter._types import BoolArray, FloatArray, UnitArray
 from pcwinter.graph import Graph
 from pcwinter.metrics import Metric
 from pcwinter.orders import Order, Walk
@@ -59,7 +60,7 @@ class SetGame:
         steps = order.steps()
         coalition = np.zeros(self.n_players, dtype=np.bool_)
         utility = np.empty(len(steps) - 1)
-        for k, (begin, end) in enumerate(zip(steps[:-1], steps[1:], strict=True)):
+        for k, (begin, end) in enumerate(pairwise(steps.tolist())):
             coalition[order.players[begin:end]] = True
             utility[k] = self.function(coalition)
         credited = int(order.visited.sum())
@@ -126,11 +127,11 @@ def make_problem(graph: Graph, tree: ContributionTree) -> Problem:
     )
 
 
-def marginals(game: Game, order: Order, walk: Walk) -> FloatArray:
+def marginals(game: Game, order: Order, walk: Walk) -> UnitArray:
     """(p,) marginal contribution of every player in one order, in units; 0 where it was not visited."""
     steps = order.steps()[:-1]
     change = np.diff(walk.utility, prepend=np.array([game.empty], dtype=walk.utility.dtype))
-    result = np.zeros(game.n_players, dtype=walk.utility.dtype)
+    result = np.zeros_like(walk.utility, shape=game.n_players)
     credited = order.visited[steps]
     result[order.players[steps[credited]]] = change[credited]
     if not np.isfinite(result).all():

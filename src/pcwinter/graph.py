@@ -89,8 +89,7 @@ class Graph:
         row, col = _check_adjacency(adjacency, n)
         checked_labels = _check_labels(labels, n)
         splits = {
-            name: _check_nodes(nodes, name, n)
-            for name, nodes in (("train", train), ("val", val), ("test", test))
+            name: _check_nodes(nodes, name, n) for name, nodes in (("train", train), ("val", val), ("test", test))
         }
         whole, loops, repeats = _simple_graph(row, col, n)
         graphs = _inductive(whole, splits["val"], splits["test"])
@@ -172,9 +171,7 @@ def _check_features(features: ArrayLike | SparseLike) -> Sparse:
     if given.dtype.kind not in "biufO":
         raise TypeError(f"features has entries of type {given.dtype}, but must hold real numbers")
     if given.ndim != 2 or given.shape[0] == 0:
-        raise ValueError(
-            f"features has shape {given.shape}, but must be (n, d) with one row for each of n > 0 nodes"
-        )
+        raise ValueError(f"features has shape {given.shape}, but must be (n, d) with one row for each of n > 0 nodes")
     try:
         coo = sp.coo_array(given if sparse else given.astype(np.float64), dtype=np.float64)
     except (TypeError, ValueError):
@@ -183,9 +180,7 @@ def _check_features(features: ArrayLike | SparseLike) -> Sparse:
     result = sp.csr_array((coo.data, ends), shape=coo.shape)  # copies, and sums repeated entries
     if not np.isfinite(result.data).all():
         row = _row_of(result, ~np.isfinite(result.data))
-        raise ValueError(
-            f"row {row} of features is not finite: replace NaN and infinity before building the graph"
-        )
+        raise ValueError(f"row {row} of features is not finite: replace NaN and infinity before building the graph")
     result.eliminate_zeros()
     return result
 
@@ -205,9 +200,7 @@ def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArra
             advice = "an edge list has one edge per row, so transpose it, adjacency.T, to get (m, 2)"
         raise ValueError(f"adjacency is a dense array of shape {pairs.shape}: {advice}")
     if pairs.dtype.kind not in "iu":
-        raise TypeError(
-            f"the edge list has entries of type {pairs.dtype}, but must hold integer node numbers"
-        )
+        raise TypeError(f"the edge list has entries of type {pairs.dtype}, but must hold integer node numbers")
     if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
         wrong = pairs[(pairs < 0) | (pairs >= n)][0]
         raise ValueError(
@@ -269,21 +262,15 @@ def _check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
     """Node numbers or a mask -> sorted node numbers."""
     given = _asarray(nodes, name, "an array of node numbers or a boolean mask")
     if given.ndim != 1:
-        raise ValueError(
-            f"{name} has shape {given.shape}, but must be one row of node numbers or a mask of length {n}"
-        )
+        raise ValueError(f"{name} has shape {given.shape}, but must be one row of node numbers or a mask of length {n}")
     if given.dtype.kind == "b":
         if given.size != n:
-            raise ValueError(
-                f"{name} is a mask of length {given.size}, but features has {n} rows: pass one per node"
-            )
+            raise ValueError(f"{name} is a mask of length {given.size}, but features has {n} rows: pass one per node")
         return np.flatnonzero(given).astype(np.int64)
     if given.size == 0:
         return np.empty(0, dtype=np.int64)
     if given.dtype.kind not in "iu":
-        raise TypeError(
-            f"{name} has entries of type {given.dtype}, but must be integer node numbers or a boolean mask"
-        )
+        raise TypeError(f"{name} has entries of type {given.dtype}, but must be integer node numbers or a boolean mask")
     wrong = given[(given < 0) | (given >= n)]
     if wrong.size:
         raise ValueError(f"{name} names node {wrong[0]}, but node numbers must lie in 0..{n - 1}")
@@ -297,17 +284,14 @@ def _check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
 def _check_classes(labels: IntArray, splits: dict[str, IntArray], n_classes: int | None) -> int:
     """The number of classes; checks what labels and splits must satisfy together."""
     if splits["train"].size == 0:
-        raise ValueError(
-            "train is empty, so there are no labelled nodes to value: name at least one per class"
-        )
+        raise ValueError("train is empty, so there are no labelled nodes to value: name at least one per class")
     if splits["val"].size == 0:
         raise ValueError("val is empty, but the utility is measured on validation nodes: name at least one")
     for first, second in (("train", "val"), ("train", "test"), ("val", "test")):
         both = np.intersect1d(splits[first], splits[second], assume_unique=True)
         if both.size:
             raise ValueError(
-                f"{first} and {second} share {both.size} nodes, node {both[0]} among them: "
-                "keep each node in one set"
+                f"{first} and {second} share {both.size} nodes, node {both[0]} among them: keep each node in one set"
             )
     for name, nodes in splits.items():
         unknown = nodes[labels[nodes] < 0]

@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from pcwinter._types import BoolArray, FloatArray, IntArray
+from pcwinter._types import BoolArray, FloatArray, IntArray, UnitArray
 from pcwinter.tree import ContributionTree
 
 Truncation: TypeAlias = Sequence[float]
@@ -44,7 +44,7 @@ class Order:
 class Walk:
     """Utilities along an order, in units of the game, and what it took to know them."""
 
-    utility: FloatArray | IntArray  # (s,) after each step of the order
+    utility: UnitArray  # (s,) after each step of the order
     evaluations: int  # utilities computed for a marginal contribution
     baselines: int = 0  # utilities computed only to know where a silent step ended
 
@@ -66,9 +66,7 @@ def level(tree: ContributionTree, rng: np.random.Generator) -> Order:
     as_child, as_self = rng.random(tree.n_players), rng.random(tree.n_players)
     _, before = _arrange(tree, as_child)
     inner = tree.parent >= 0
-    own_before = np.zeros(
-        tree.n_players, dtype=np.int64
-    )  # players of children's blocks before the node itself
+    own_before = np.zeros(tree.n_players, dtype=np.int64)  # players of children's blocks before the node itself
     above = tree.parent[inner]
     self_first = as_self[above] < as_child[inner]
     np.add.at(own_before, above[~self_first], tree.size[inner][~self_first])
@@ -120,9 +118,7 @@ def check_truncation(hops: int, family: str, truncation: Truncation) -> tuple[fl
     if not ratios:
         return ratios
     if family != "dfs":
-        raise ValueError(
-            f"truncation is defined for dfs orders only, not for {family} orders: leave one of them out"
-        )
+        raise ValueError(f"truncation is defined for dfs orders only, not for {family} orders: leave one of them out")
     if len(ratios) != hops:
         raise ValueError(f"truncation has {len(ratios)} ratios, expected one per hop, that is {hops}")
     if not all(0 <= t < 1 for t in ratios):
@@ -145,7 +141,8 @@ def count_orders(tree: ContributionTree, family: str = "dfs") -> int:
     if family == "free":
         return math.factorial(tree.n_players)
     if family == "precedence":  # the hook length formula for forests
-        return math.factorial(tree.n_players) // math.prod(tree.size.tolist())
+        hooks: int = math.prod(tree.size.tolist())
+        return math.factorial(tree.n_players) // hooks
     blocks = tree.children + (family == "level")
     return math.prod(math.factorial(n) for n in [len(tree.roots), *blocks.tolist()])
 
@@ -210,7 +207,8 @@ def _descend(tree: ContributionTree, step: A) -> A:
 
 def _descend_all(tree: ContributionTree, ok: BoolArray) -> BoolArray:
     """(p,) whether `ok` holds for every player on the path, the labelled node (always visited) aside."""
-    return _descend(tree, np.where(tree.parent < 0, 0, ~ok)) == 0
+    broken: IntArray = np.where(tree.parent < 0, 0, ~ok)
+    return np.equal(_descend(tree, broken), 0)
 
 
 def _visited_children(tree: ContributionTree, truncation: Truncation) -> IntArray:

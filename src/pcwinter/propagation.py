@@ -133,9 +133,8 @@ class Problem:
 
     def training_rows(self, coefficient: FloatArray) -> Sparse:
         """(t, d) rows of all roots from the coefficients of their slots; zero for absent roots."""
-        weights = sp.csr_array(
-            (coefficient, self.local.node, self.local.begin), shape=(len(self.labels), self.n_nodes)
-        )
+        shape = (len(self.labels), self.n_nodes)
+        weights: Sparse = sp.csr_array((coefficient, self.local.node, self.local.begin), shape=shape)
         return sp.csr_array(weights @ self.features)
 
     @property
@@ -148,7 +147,7 @@ def propagate(adjacency: Sparse, features: Sparse, hops: int) -> Sparse:
     """(D^-1/2 (A + I) D^-1/2)^hops X on a whole graph; (n, d)."""
     looped = sp.csr_array(adjacency + sp.eye_array(adjacency.shape[0], format="csr"))
     scale = sp.diags_array(1 / np.sqrt(looped.sum(axis=1)))
-    step = sp.csr_array(scale @ looped @ scale)
+    step = scale @ looped @ scale
     for _ in range(hops):
         features = sp.csr_array(step @ features)
     return features
@@ -226,9 +225,8 @@ def _add_edge(local: LocalGraphs, state: State, root: int, a: int, b: int) -> No
         state.stamp[a] = state.stamp[b] = mark
         for k in range(n_here):
             u = here[k]
-            if level:
-                flow = inflow[level, u] / degree[u]
-            else:
+            flow = inflow[level, u] / degree[u]
+            if level == 0:
                 flow = 1 / np.sqrt(degree[u]) if u == root else 0.0
             delta = flow - outflow[level, u]
             if delta == 0.0:

@@ -30,7 +30,7 @@ class Progress:
 
     @property
     def change(self) -> float:
-        """sum |v_t - v_(t - 20)| / sum |v_t|; infinite while there is nothing to compare."""
+        """Sum |v_t - v_(t - 20)| / sum |v_t|; infinite while there is nothing to compare."""
         if self.earlier is None:
             return np.inf
         moved, size = float(np.abs(self.values - self.earlier).sum()), float(np.abs(self.values).sum())
@@ -128,7 +128,9 @@ def rank_stability(correlation: float = 0.95) -> Rule:
         rho = float(np.corrcoef(first, second)[0, 1])
         if rho < correlation:
             return None
-        return f"The ranks of two halves of the orders agree: Spearman correlation {rho:.3f} (asked for {correlation:g})."
+        return (
+            f"The ranks of two halves of the orders agree: Spearman correlation {rho:.3f} (asked for {correlation:g})."
+        )
 
     return Rule(check)
 

@@ -8,7 +8,6 @@ every other player, and every descendant of one, is a null player: its value is 
 """
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +17,7 @@ from pcwinter._types import BoolArray, Incidence, IntArray
 from pcwinter.graph import Graph
 
 BYTES_PER_PLAYER = 250  # measured: the tree, its incidence matrices, one order and its marginals
-Level = Literal["own", "path", "edge"]
+LEVELS = ("own", "path", "edge")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +60,7 @@ class ContributionTree:
             paths[here, depth] = self.node[here]
         return paths
 
-    def incidence(self, level: Level) -> Incidence:
+    def incidence(self, level: str) -> Incidence:
         """0/1 matrix (rows of the level, players) that sums players to nodes or edges.
 
         `own`: a node's row holds the players whose node it is; `path`: the players whose path
@@ -129,7 +128,7 @@ def count_players(graph: Graph, hops: int) -> float:
     walks = np.ones(graph.n_nodes)
     total = float(len(graph.train))
     for _ in range(hops):
-        walks = graph.training @ walks
+        walks = np.asarray(graph.training @ walks)
         total += float(walks[graph.train].sum())
     return total
 

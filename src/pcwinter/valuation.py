@@ -14,13 +14,12 @@ from pcwinter.graph import Graph
 from pcwinter.heads.calibration import Calibration, calibrate
 from pcwinter.heads.ridge import Ridge, RidgeWalker
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker
-from pcwinter.metrics import ACCURACY, MACRO_F1, find_metric
+from pcwinter.metrics import ACCURACY, MACRO_F1, class_ends, find_metric, measure
 from pcwinter.orders import Truncation, check_truncation, count_orders, every_order, sampler
-from pcwinter.stopping import Progress, Rule, at_most, converged, permutations as exactly
-from pcwinter.tree import ContributionTree, Level, contribution_tree
+from pcwinter.stopping import Progress, Rule, at_most, converged
+from pcwinter.stopping import permutations as exactly
+from pcwinter.tree import LEVELS, ContributionTree, contribution_tree
 from pcwinter.values import Estimate, bootstrap_stderr, estimate, exact
-
-LEVELS: tuple[Level, ...] = ("own", "path", "edge")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +144,8 @@ def value(
         limit = at_most(max_permutations)
         stop = converged(tolerance) | limit if permutations is None else exactly(permutations)
     truncation = check_truncation(hops, orders, truncation)
+    if seed != int(seed) or seed < 0:
+        raise ValueError(f"seed is {seed}, expected a whole number of at least 0")
     if bootstrap != int(bootstrap) or bootstrap < 0 or bootstrap == 1:
         raise ValueError(f"bootstrap is {bootstrap}, expected 0 or a number of resamplings of at least 2")
     if bootstrap and not find_metric(metric).additive:
@@ -222,6 +223,15 @@ def graph_game(
     return GraphGame(problem, ridge, chosen), title, calibration
 
 
+def _naming_the_most_frequent(game: GraphGame) -> float:
+    """Utility of a model that is sure of the most frequent class everywhere."""
+    problem = game.problem
+    scores = np.zeros((problem.n_classes, len(problem.targets)))
+    scores[np.bincount(problem.targets).argmax()] = 1e3
+    ends = class_ends(problem.targets, problem.n_classes)
+    return game.unit * float(measure(game.metric.code, scores, ends, 1.0, np.empty(0)))
+
+
 def _values(
     graph: Graph,
     tree: ContributionTree,
@@ -234,13 +244,11 @@ def _values(
 ) -> Values:
     full, roots = game.utility(np.ones_like(tree.null)), game.utility(tree.depth == 0)
     notes = []
-    counts = np.bincount(graph.labels[graph.val], minlength=graph.n_classes)
-    constant = np.zeros((graph.n_classes, counts.sum()))
-    del constant
-    if game.metric.code == ACCURACY and full <= counts.max() / counts.sum():
+    constant = _naming_the_most_frequent(game)
+    if full <= constant:
         notes.append(
-            f"the model of all players scores {full:.4f} on the validation nodes, no better than always naming the most "
-            f"frequent class ({counts.max() / counts.sum():.4f}): the values say little, check features, labels and split"
+            f"the model of all players scores {full:.4f} on the validation nodes, no better than always naming their "
+            f"most frequent class ({constant:.4f}): the values say little; check features, labels and split"
         )
     if full < roots:
         notes.append(

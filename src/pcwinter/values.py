@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-from pcwinter._types import FloatArray, Incidence, IntArray
+from pcwinter._types import FloatArray, Incidence, UnitArray
 from pcwinter.game import Game, GraphGame, marginals
 from pcwinter.orders import Order
 from pcwinter.stopping import WINDOW, Progress, Rule
@@ -30,15 +29,15 @@ class Moments:
     """Count, sum and sum of squares, in units of the game: whole numbers for accuracy, so exact."""
 
     n: int
-    total: FloatArray | IntArray
-    squares: FloatArray | IntArray
+    total: UnitArray
+    squares: UnitArray
 
     def __add__(self, other: "Moments") -> "Moments":
         return Moments(self.n + other.n, self.total + other.total, self.squares + other.squares)
 
     def mean(self, unit: float) -> FloatArray:
         """Means in plain numbers."""
-        return self.total / self.n * unit
+        return np.asarray(self.total / self.n * unit, dtype=np.float64)
 
     def stderr(self, unit: float) -> FloatArray:
         """Standard errors of the means in plain numbers; not a number after a single order."""
@@ -46,7 +45,7 @@ class Moments:
             return np.full(len(self.total), np.nan)
         # n squares - total^2 is exact in whole numbers
         variance = np.maximum(self.n * self.squares - self.total * self.total, 0) / (self.n * (self.n - 1))
-        return np.sqrt(variance / self.n) * unit
+        return np.asarray(np.sqrt(variance / self.n) * unit, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +108,7 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: bool = Fa
         steps = marginals(game, order, walk)
         moments = {"player": Moments(1, steps, steps * steps)}
         for name, matrix in levels.items():
-            rows = matrix @ steps
+            rows = np.asarray(matrix @ steps)
             moments[name] = Moments(1, rows, rows * rows)
         one = Tally(moments, sums, int(order.visited.sum()), walk.evaluations, walk.baselines)
         total = one if total is None else total + one
@@ -138,7 +137,7 @@ def estimate(
     """Draw orders until `stop` is met by the values of the level `watch`."""
     levels = levels or {}
     began = time.perf_counter()
-    halves: list[FloatArray | float] = [0.0, 0.0]
+    halves: list[FloatArray] = [np.zeros(1), np.zeros(1)]
     recent: deque[FloatArray] = deque(maxlen=WINDOW // BLOCK)
     changes: list[float] = []
     total: Tally | None = None
@@ -151,7 +150,7 @@ def estimate(
 
         watched = total.levels[watch]
         half = begin // BLOCK % 2
-        halves[half] = halves[half] + block.levels[watch].total * game.unit
+        halves[half] = halves[half] + block.levels[watch].mean(game.unit)
         values = watched.mean(game.unit)
         now = Progress(
             orders=total.orders,
@@ -188,12 +187,11 @@ def bootstrap_stderr(detail: FloatArray, orders: int, replicates: int, seed: int
     v = detail.shape[1]
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
     counts = rng.multinomial(v, np.full(v, 1 / v), size=replicates)
-    return np.std(detail @ (counts.T / (v * orders)), axis=1, ddof=1)
+    spread: FloatArray = np.std(detail @ (counts.T / (v * orders)), axis=1, ddof=1)
+    return spread
 
 
-def _by_node(
-    game: GraphGame, order: Order, parts: FloatArray, matrix: Incidence
-) -> FloatArray:
+def _by_node(game: GraphGame, order: Order, parts: FloatArray, matrix: Incidence) -> FloatArray:
     """(rows, v) marginal contributions of one order by validation node, summed to a level."""
     steps = order.steps()[:-1]
     change = np.diff(parts, axis=0, prepend=np.full((1, parts.shape[1]), game.empty))

@@ -37,9 +37,7 @@ class Ridge:
     def __post_init__(self) -> None:
         for name in ("penalty", "bias", "temperature"):
             value = getattr(self, name)
-            if value is not None and not (
-                np.isfinite(value) and (value > 0 or (name == "bias" and value == 0))
-            ):
+            if value is not None and not (np.isfinite(value) and (value > 0 or (name == "bias" and value == 0))):
                 raise ValueError(f"{name} of the ridge head is {value}, expected a positive finite number")
 
 
@@ -54,9 +52,7 @@ def inverse_norm(rows: Sparse) -> float:
     return 1 / norm
 
 
-def solve(
-    kernel: FloatArray, cross: FloatArray, labels: IntArray, n_classes: int, penalty: float
-) -> FloatArray:
+def solve(kernel: FloatArray, cross: FloatArray, labels: IntArray, n_classes: int, penalty: float) -> FloatArray:
     """(c, v) class-major scores from k(H, H), (t, t), and k(H, Z), (t, v); zero without rows."""
     factor = scipy.linalg.cho_factor(kernel + penalty * np.eye(len(kernel)), lower=True)
     weights: FloatArray = scipy.linalg.cho_solve(factor, np.eye(n_classes)[labels])
@@ -78,6 +74,7 @@ class RidgeWalker:
     ) -> None:
         """Prepare; `primal` None chooses by size: fewer features than rows."""
         self.problem, self.metric, self.temperature = problem, metric, temperature
+        penalty, bias = float(penalty), float(bias)  # a whole number would make whole-number arrays below
         self.penalty, self.constant = penalty, bias**2
         local = problem.local
         complete = problem.training_rows(coefficients(local, np.ones(len(local.slot), dtype=np.bool_)))
@@ -101,7 +98,7 @@ class RidgeWalker:
             self.kernel = finished @ finished.T + self.constant
             self.to_nodes = np.full((len(problem.labels), len(nodes) + 1), self.constant)
             self.to_nodes[:, :-1] = (self.features @ finished.T).T
-            self.cross = (self.validation @ finished.T).T + self.constant
+            self.cross = np.asarray(self.validation @ finished.T).T + self.constant
             self.grams, self.gram_begin = self._grams(width)
             wide = bool((self.gram_begin < 0).any())
             self.coordinates = self.features.toarray() if wide else np.empty((0, width))
@@ -128,7 +125,8 @@ class RidgeWalker:
             dense = x.toarray() if x.nnz > 0.1 * x.shape[0] * x.shape[1] else x
             self.to_validation = np.empty((x.shape[0], z.shape[0]))
             for begin in range(0, z.shape[0], CHUNK):
-                self.to_validation[:, begin : begin + CHUNK] = dense @ z[begin : begin + CHUNK].toarray().T
+                block = dense @ z[begin : begin + CHUNK].toarray().T
+                self.to_validation[:, begin : begin + CHUNK] = np.asarray(block)
         return self.to_validation
 
     def walk(self, order: Order, detail: bool = False) -> tuple[Walk, FloatArray]:
@@ -222,15 +220,14 @@ class RidgeWalker:
         used = np.flatnonzero(coalition[local.parent < 0])
         if not len(used):
             return self.metric.empty(self.problem.n_classes)
-        width = self.rows.shape[1]
         weights = sp.csr_array(
             (coefficients(local, coalition), self.basis, local.begin),
             shape=(len(self.problem.labels), self.features.shape[0]),
         )
-        rows = (weights @ self.features)[used].toarray().reshape(len(used), width)
+        rows = np.asarray((weights @ self.features)[used].toarray(), dtype=np.float64)
         scores = solve(
             rows @ rows.T + self.constant,
-            (self.validation @ rows.T).T + self.constant,
+            np.asarray(self.validation @ rows.T).T + self.constant,
             self.problem.labels[used],
             self.problem.n_classes,
             self.penalty,

@@ -96,10 +96,7 @@ def walk_tree(
         join(local, state, players[position])
         position += 1
         while (
-            not credited
-            and position < len(players)
-            and not visited[position]
-            and local.tree[players[position]] == tree
+            not credited and position < len(players) and not visited[position] and local.tree[players[position]] == tree
         ):
             join(local, state, players[position])
             position += 1

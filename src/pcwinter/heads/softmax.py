@@ -106,7 +106,11 @@ class SoftmaxWalker:
         trees = np.array([tree for tree, _ in table])
         columns = np.concatenate([local.node[local.begin[tree] : local.begin[tree + 1]] for tree in trees])
         weights = sp.csr_array(
-            (np.concatenate([row for _, row in table]), columns, np.cumsum([0, *(len(row) for _, row in table)])),
+            (
+                np.concatenate([row for _, row in table]),
+                columns,
+                np.cumsum([0, *(len(row) for _, row in table)]),
+            ),
             shape=(len(table), self.problem.n_nodes),
         )
         models = train(

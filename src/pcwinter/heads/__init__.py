@@ -1,0 +1,1 @@
+"""Heads: classifiers that turn training rows into scores."""

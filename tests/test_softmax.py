@@ -1,0 +1,88 @@
+"""The softmax head: every evaluation of a walk against a PyTorch model trained from scratch."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oracles import accuracy, log_likelihood, random_graph, training_rows, validation_rows
+from pcwinter.game import make_problem
+from pcwinter.graph import Graph, Recipe
+from pcwinter.heads import softmax
+from pcwinter.heads.softmax import Softmax, SoftmaxWalker
+from pcwinter.judge import judge
+from pcwinter.metrics import METRICS
+from pcwinter.orders import FAMILIES, sampler
+from pcwinter.tree import contribution_tree
+from test_trainer import torch_loop
+
+RECIPE = Recipe(0.1, 40, 5e-4)
+
+
+def torch_scores(graph: Graph, hops: int, coalition: np.ndarray) -> np.ndarray:
+    tree = contribution_tree(graph, hops)
+    rows, labels = training_rows(graph, tree, coalition)
+    weights, bias = torch_loop(sp.csr_array(rows), labels, graph.n_classes, RECIPE)
+    return np.asarray(validation_rows(graph, hops) @ weights + bias)
+
+
+@pytest.mark.parametrize("hops", [1, 2])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_prefix_equals_the_definition(hops: int, family: str) -> None:
+    graph = random_graph(2, n=7, probability=0.4, n_train=3, n_classes=3, n_val=30)
+    tree, targets = contribution_tree(graph, hops), graph.labels[graph.val]
+    counting, smooth = (
+        SoftmaxWalker(make_problem(graph, tree), RECIPE, METRICS[m]) for m in ("accuracy", "log-likelihood")
+    )
+    order = FAMILIES[family](tree, np.random.default_rng(0))
+    counts, logs = counting.walk(order)[0].utility, smooth.walk(order)[0].utility
+    coalition = np.zeros(tree.n_players, dtype=bool)
+    checked = np.random.default_rng(1).permutation(tree.n_players)[:12]
+    for k in np.sort(np.r_[checked, tree.n_players - 1]):
+        coalition[order.players[: k + 1]] = True
+        if not coalition[tree.roots].any():
+            assert counts[k] == counting.utility(coalition) == 0
+            assert logs[k] == smooth.utility(coalition) == -np.log(3)
+            continue
+        scores = torch_scores(graph, hops, coalition)
+        assert counts[k] == counting.utility(coalition) == round(30 * accuracy(scores, targets))
+        assert logs[k] == pytest.approx(log_likelihood(scores, targets), abs=1e-8)
+    assert len(np.unique(np.round(logs, 8))) >= 3
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_size_of_a_batch_changes_nothing(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = random_graph(4, n_classes=3, n_val=20)
+    tree = contribution_tree(graph, 2)
+    walker = SoftmaxWalker(make_problem(graph, tree), Recipe(0.1, 10, 0.0), METRICS["log-likelihood"])
+    order = FAMILIES[family](tree, np.random.default_rng(0))
+    walks = []
+    for size in (1, 7, 1000):
+        monkeypatch.setattr(softmax, "BATCH", size)
+        walks.append(walker.walk(order)[0])
+    for walk in walks[1:]:
+        np.testing.assert_allclose(walk.utility, walks[0].utility, atol=1e-12)
+        assert walk.evaluations == walks[0].evaluations
+
+
+def test_silent_steps_and_detail() -> None:
+    graph = random_graph(2, n=14, probability=0.4, n_classes=3, n_val=30)
+    tree = contribution_tree(graph, 2)
+    walker = SoftmaxWalker(make_problem(graph, tree), Recipe(0.1, 10, 0.0), METRICS["accuracy"])
+    order = sampler(tree, "dfs", (0.5, 0.7))(np.random.default_rng(1))
+    walk, detail = walker.walk(order, detail=True)
+    assert walk.baselines > 0
+    np.testing.assert_array_equal(detail.sum(axis=1), walk.utility)
+    for k, end in enumerate(order.steps()[1:]):
+        coalition = np.zeros(tree.n_players, dtype=bool)
+        coalition[order.players[:end]] = True
+        assert walk.utility[k] == walker.utility(coalition)
+
+
+def test_the_recipe_of_the_graph_is_the_default() -> None:
+    assert Softmax().recipe(RECIPE) == RECIPE
+    assert Softmax(epochs=7).recipe(RECIPE) == Recipe(0.1, 7, 5e-4)
+
+
+def test_the_judge_needs_test_nodes() -> None:
+    with pytest.raises(ValueError, match="no test nodes"):
+        judge(random_graph(1))

@@ -1,0 +1,102 @@
+"""The batched Adam trainer against a PyTorch loop, one model at a time."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.sparse as sp
+import torch
+
+from pcwinter._types import Sparse
+from pcwinter.graph import Recipe
+from pcwinter.heads.trainer import CHUNK, Models, scores, train
+
+Ints = npt.NDArray[np.int64]
+NOBODY = np.empty(0, dtype=np.int64)
+
+
+def problem(seed: int, n_rows: int = 40, n_features: int = 30, n_classes: int = 4) -> tuple[Sparse, Ints]:
+    rng = np.random.default_rng(seed)
+    rows = rng.random((n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.2)
+    return sp.csr_array(rows), rng.integers(0, n_classes, n_rows)
+
+
+def torch_loop(rows: Sparse, labels: Ints, n_classes: int, recipe: Recipe) -> tuple[np.ndarray, np.ndarray]:
+    """The authors' procedure, in double precision and started at zero."""
+    layer = torch.nn.Linear(rows.shape[1], n_classes, dtype=torch.float64)
+    torch.nn.init.zeros_(layer.weight)
+    torch.nn.init.zeros_(layer.bias)
+    optimizer = torch.optim.Adam(layer.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+    x, y = torch.from_numpy(rows.toarray()), torch.from_numpy(labels)
+    for _ in range(recipe.epochs):
+        optimizer.zero_grad()
+        torch.nn.functional.nll_loss(torch.log_softmax(layer(x), dim=1), y).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    return layer.weight.detach().numpy().T, layer.bias.detach().numpy()
+
+
+def fit(rows: Sparse, labels: Ints, shared: Ints, own: list[Ints], recipe: Recipe, n_classes: int = 4) -> Models:
+    ends = np.cumsum([0, *map(len, own)])
+    return train(rows, labels, shared, ends, np.concatenate([NOBODY, *own]), n_classes, recipe)
+
+
+@pytest.mark.parametrize(
+    "recipe", [Recipe(), Recipe(0.1, 200, 0.0), Recipe(0.01, 30, 5e-4), Recipe(0.1, 50, 0.01)], ids=str
+)
+@pytest.mark.parametrize("kind", ["shared", "own", "mixed"])
+def test_equals_the_torch_loop(recipe: Recipe, kind: str) -> None:
+    rows, labels = problem(1)
+    rng = np.random.default_rng(2)
+    shared = {"shared": np.arange(20), "own": NOBODY, "mixed": np.arange(15)}[kind]
+    sizes = [0, 0] if kind == "shared" else [1, 7, 3]
+    own = [np.sort(rng.choice(np.arange(20, 40), size, replace=False)) for size in sizes]
+    models = fit(rows, labels, shared, own, recipe)
+    for e, mine in enumerate(own):
+        members = np.concatenate([shared, mine])
+        weights, bias = torch_loop(rows[members], labels[members], 4, recipe)
+        np.testing.assert_allclose(models.weights[e], weights, atol=1e-9)
+        np.testing.assert_allclose(models.bias[e], bias, atol=1e-9)
+
+
+def test_a_class_without_rows() -> None:
+    rows, labels = problem(3)
+    members = np.flatnonzero(labels != 2)
+    weights, bias = torch_loop(rows[members], labels[members], 4, Recipe())
+    models = fit(rows, labels, NOBODY, [members], Recipe())
+    np.testing.assert_allclose(models.weights[0], weights, atol=1e-9)
+    np.testing.assert_allclose(models.bias[0], bias, atol=1e-9)
+
+
+def test_a_model_without_rows_stays_at_zero() -> None:
+    rows, labels = problem(3)
+    models = fit(rows, labels, NOBODY, [NOBODY, np.arange(4)], Recipe())
+    assert not models.weights[0].any()
+    assert not models.bias[0].any()
+    assert models.weights[1].any()
+
+
+def test_a_model_does_not_depend_on_the_others_in_its_batch() -> None:
+    rows, labels = problem(4)
+    own = [np.array([k]) for k in range(15, 15 + CHUNK + 3)]
+    together = fit(rows, labels, np.arange(15), own, Recipe())
+    for e in (0, CHUNK - 1, CHUNK, CHUNK + 2):
+        alone = fit(rows, labels, np.arange(15), [own[e]], Recipe())
+        assert (alone.weights[0] == together.weights[e]).all()
+        assert (alone.bias[0] == together.bias[e]).all()
+
+
+def test_columns_that_a_model_does_not_use_stay_exactly_zero() -> None:
+    rows, labels = problem(5)
+    own = [np.arange(0, 3), np.arange(20, 40)]
+    models = fit(rows, labels, NOBODY, own, Recipe())
+    for e, mine in enumerate(own):
+        idle = np.setdiff1d(np.arange(rows.shape[1]), rows[mine].indices)
+        assert len(idle) or e
+        assert not models.weights[e][idle].any()
+
+
+def test_scores_are_class_major_logits() -> None:
+    rows, labels = problem(6)
+    models = fit(rows, labels, np.arange(10), [np.array([11]), np.array([12])], Recipe())
+    z, _ = problem(7)
+    expected = np.einsum("vd,edc->ecv", z.toarray(), models.weights) + models.bias[:, :, None]
+    np.testing.assert_allclose(scores(models, z), expected, atol=1e-12)

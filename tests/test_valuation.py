@@ -1,0 +1,230 @@
+"""The whole flow on small graphs: tables, exact values, bootstrap, warnings, bad requests."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pcwinter as pw
+from oracles import make_graph, random_graph
+from pcwinter.orders import FAMILIES, count_orders
+from pcwinter.tree import contribution_tree
+
+RIDGE = pw.Ridge(penalty=0.3, bias=1.0, temperature=0.5)
+EXACT = {  # few orders in every family
+    1: make_graph([(0, 2), (0, 3), (1, 2)], [0, 1], n_val=60),
+    2: make_graph([(0, 2), (2, 3)], [0, 1], n_val=60),
+    3: make_graph([(0, 2), (2, 3)], [0, 1], n_val=60),
+}
+quiet = pytest.mark.filterwarnings("ignore:the (edges|model)")
+
+
+@quiet
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("hops", EXACT)
+@pytest.mark.parametrize("metric", ["accuracy", "log-likelihood"])
+def test_estimates_agree_with_enumeration(family: str, hops: int, metric: str) -> None:
+    graph = EXACT[hops]
+    truth = pw.exact_value(graph, hops=hops, head=RIDGE, metric=metric, orders=family)
+    guess = pw.value(graph, hops=hops, head=RIDGE, metric=metric, orders=family, permutations=400, seed=3)
+    for mine, other in (
+        (guess.nodes(), truth.nodes()),
+        (guess.nodes("path"), truth.nodes("path")),
+        (guess.edges(), truth.edges()),
+        (guess.players(), truth.players()),
+    ):
+        assert (np.abs(mine["value"] - other["value"]) <= 4 * mine["stderr"] + 1e-9).all()
+        assert (other["stderr"] == 0).all()
+    assert truth.permutations == count_orders(truth.tree, family)
+    assert truth.status.endswith("enumerated: the values are exact.")
+
+
+@quiet
+@pytest.mark.parametrize("head", [RIDGE, pw.Softmax(learning_rate=0.1, epochs=10)], ids=["ridge", "softmax"])
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_null_players_get_exactly_zero_and_values_add_up(head: pw.Ridge | pw.Softmax, family: str, hops: int) -> None:
+    graph = random_graph(1, n=6, probability=0.4, n_train=2, n_val=30)
+    values = pw.value(graph, hops=hops, head=head, orders=family, permutations=4)
+    players = values.players()
+    assert players["null"].any() == (hops > 1)
+    assert (players.loc[players["null"], ["value", "stderr"]] == 0).all(axis=None)
+    assert players["value"].sum() == pytest.approx(values.utility_full - values.utility_empty)
+    assert values.nodes()["value"].sum() == pytest.approx(values.utility_full - values.utility_empty)
+    roots = players.loc[players["depth"] == 0, "value"].sum()
+    assert values.edges()["value"].sum() == pytest.approx(values.utility_full - values.utility_empty - roots)
+
+
+@quiet
+def test_siblings_with_isomorphic_subtrees_have_equal_values() -> None:
+    """Leaves 2 and 3 of root 0 with the same features are interchangeable."""
+    graph = make_graph([(0, 2), (0, 3), (1, 4)], [0, 1], n_val=60)
+    features = graph.features.toarray()
+    features[3] = features[2]
+    twins = pw.Graph(graph.adjacency, features, graph.labels, graph.train, graph.val)
+    values = pw.exact_value(twins, hops=1, head=RIDGE, metric="log-likelihood").nodes().set_index("node")["value"]
+    assert values[2] == pytest.approx(values[3], abs=1e-12)
+    assert values[2] != pytest.approx(values[4], abs=1e-6)
+
+
+@quiet
+def test_tables() -> None:
+    graph = random_graph(1)
+    values = pw.value(graph, head=RIDGE, permutations=20)
+    tree = values.tree
+    nodes, edges, players = values.nodes(), values.edges(), values.players()
+    assert nodes.columns.tolist() == ["node", "value", "stderr", "value_path", "stderr_path", "labelled", "players"]
+    assert edges.columns.tolist() == ["source", "target", "value", "stderr"]
+    assert nodes["node"].is_monotonic_increasing
+    assert nodes.loc[nodes["labelled"], "node"].tolist() == graph.train.tolist()
+    assert nodes["players"].sum() == tree.n_players == len(players)
+    assert (edges["source"] < edges["target"]).all()
+    by_node = players.groupby("node")["value"].sum()
+    np.testing.assert_allclose(nodes["value"], by_node[nodes["node"]], atol=1e-12)
+    steps = players[["step_0", "step_1", "step_2"]]
+    for row in nodes.itertuples():
+        on_path = (steps == row.node).any(axis=1)
+        assert row.value_path == pytest.approx(players.loc[on_path, "value"].sum(), abs=1e-12)
+    pd.testing.assert_series_equal(values.nodes("path")["value"], nodes["value_path"], check_names=False)
+    with pytest.raises(ValueError, match="aggregate is 'mean', expected own or path"):
+        values.nodes("mean")
+
+
+@quiet
+def test_same_seed_same_bits() -> None:
+    graph = random_graph(1)
+    for head in (RIDGE, pw.Softmax(epochs=5)):
+        first, again, other = (pw.value(graph, head=head, permutations=12, seed=seed).nodes() for seed in (4, 4, 5))
+        pd.testing.assert_frame_equal(first, again, check_exact=True)
+        assert (first["value"] != other["value"]).any()
+
+
+@quiet
+def test_the_default_ends_by_convergence() -> None:
+    seen: list[pw.Progress] = []
+    values = pw.value(random_graph(3, n_val=100), head=RIDGE, progress=seen.append)
+    assert values.status.startswith("Converged after")
+    assert values.permutations == seen[-1].orders == 10 * len(seen)
+    assert seen[-1].change < 0.05
+    assert values.permutations < 2_000
+
+
+@quiet
+def test_rules_in_place_of_the_default() -> None:
+    graph = random_graph(3)
+    assert pw.value(graph, head=RIDGE, tolerance=1e-9, max_permutations=30).permutations == 30
+    assert pw.value(graph, head=RIDGE, stop=pw.stopping.largest_stderr(0.05)).nodes()["stderr"].max() <= 0.05
+
+
+@quiet
+@pytest.mark.parametrize("metric", ["accuracy", "probability", "log-likelihood"])
+def test_bootstrap_over_validation_nodes(metric: str) -> None:
+    """Against valuing again with resampled validation nodes, on the same orders."""
+    graph = random_graph(5, n_val=40)
+    plain = pw.value(graph, head=RIDGE, metric=metric, permutations=10)
+    values = pw.value(graph, head=RIDGE, metric=metric, permutations=10, bootstrap=2_000)
+    np.testing.assert_allclose(values.nodes()["value"], plain.nodes()["value"], atol=1e-12)
+    assert "stderr_validation" not in plain.nodes()
+    tree, n = values.tree, len(graph.val)
+    game, _, _ = pw.graph_game(graph, tree, RIDGE, metric)
+    parts = np.zeros((tree.n_players, n))
+    for k in range(10):
+        order = pw.sampler(tree)(np.random.default_rng(np.random.SeedSequence(0, spawn_key=(k,))))
+        _, detail = game.walk_detail(order)
+        parts[order.players] += np.diff(detail, axis=0, prepend=game.empty) / 10
+    for level, table in (("own", values.nodes()), ("path", values.nodes("path")), ("edge", values.edges())):
+        rows = np.asarray(tree.incidence(level) @ parts)
+        np.testing.assert_allclose(rows.mean(axis=1), table["value"], atol=1e-12)
+        np.testing.assert_allclose(table["stderr_validation"], rows.std(axis=1) / np.sqrt(n), rtol=0.12, atol=1e-12)
+
+
+def test_a_model_no_better_than_a_constant_is_told() -> None:
+    graph = make_graph([(0, 2), (1, 3)], [0, 1], n_val=10)
+    features = graph.features.toarray()
+    features[graph.val] = 0
+    blind = pw.Graph(graph.adjacency, features, graph.labels, graph.train, graph.val)
+    with pytest.warns(UserWarning, match="no better than always naming their most frequent class"):
+        values = pw.value(blind, head=RIDGE, permutations=2)
+    assert "no better than" in values.warnings[0]
+    assert "warning: the model" in repr(values)
+
+
+@pytest.mark.filterwarnings("ignore:the model of all players")
+def test_edges_that_harm_are_told() -> None:
+    """Two roots that are right alone, each tied to three copies of the other class."""
+    x = np.array([[1.0, 0], [0, 1], *[[0, 1]] * 3, *[[1, 0]] * 3, *[[1, 0], [0, 1]] * 5])
+    edges = [(0, 2), (0, 3), (0, 4), (1, 5), (1, 6), (1, 7)]
+    labels = [0, 1, *[-1] * 6, *[0, 1] * 5]
+    graph = pw.Graph(edges, x, labels, train=[0, 1], val=range(8, 18))
+    with pytest.warns(
+        UserWarning, match=r"the edges harm the model on the validation nodes: 0\.0000 .* 1\.0000 with none"
+    ):
+        values = pw.value(graph, hops=1, head=RIDGE, permutations=2)
+    assert values.utility_full < values.utility_roots
+
+
+def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> None:
+    graph = make_graph([(0, 2), (1, 3)], [0, 1], n_val=40)
+    values = pw.value(graph, head=RIDGE, permutations=2)
+    assert not recwarn.list
+    assert not values.warnings
+    assert "edges lie outside the inductive graphs" in repr(values)
+
+
+@quiet
+def test_calibration_chooses_what_is_left_open() -> None:
+    graph = random_graph(2, n_val=40)
+    free = pw.value(graph, permutations=1).calibration
+    assert free is not None
+    assert 0.5 < free.agreement <= 1
+    half = pw.value(graph, head=pw.Ridge(penalty=0.123), permutations=1).calibration
+    assert half is not None
+    assert half.penalty == 0.123
+    assert pw.value(graph, head=pw.Ridge(penalty=1, bias=1), permutations=1).calibration is None
+    warm = pw.value(graph, head=pw.Ridge(penalty=1, bias=1), metric="probability", permutations=1).calibration
+    assert warm is not None
+    assert (warm.penalty, warm.bias) == (1, 1)
+    assert pw.value(graph, permutations=1, seed=9).calibration == free  # it belongs to the data, not to the run
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"hops": 0}, "hops is 0"),
+        ({"head": "mlp"}, "head is 'mlp', expected ridge or softmax"),
+        ({"metric": "auc"}, "metric is 'auc', expected one of"),
+        ({"orders": "bfs"}, "orders is 'bfs', expected one of"),
+        ({"truncation": (0.5,)}, "expected one per hop"),
+        ({"truncation": (0.5, 1.5)}, "below 1"),
+        ({"truncation": (0.5, 0.5), "orders": "free"}, "dfs orders only"),
+        ({"permutations": 0}, "permutations is 0"),
+        ({"max_permutations": 0}, "max_permutations is 0"),
+        ({"tolerance": -1}, "tolerance is -1"),
+        ({"bootstrap": 1}, "bootstrap is 1"),
+        ({"bootstrap": 10, "metric": "macro-f1"}, "mean over validation nodes"),
+        ({"max_players": 3}, "max_players=3"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_bad_requests_are_refused(options: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        pw.value(random_graph(1), **options)  # type: ignore[arg-type]
+
+
+def test_too_many_orders_to_enumerate_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"more than max_orders=100,000: estimate with pcwinter\.value instead"):
+        pw.exact_value(random_graph(1), head=RIDGE)
+
+
+def test_exact_values_without_edges_are_those_of_shapley() -> None:
+    graph = make_graph([(4, 5)], [0, 1, 2, 3], n_val=30)
+    tree = contribution_tree(graph, 2)
+    game, _, _ = pw.graph_game(graph, tree, RIDGE, "log-likelihood")
+    values = pw.exact_value(graph, head=RIDGE, metric="log-likelihood").players()["value"]
+    shapley = np.zeros(4)
+    for bits in range(16):
+        inside = np.array([bits >> k & 1 for k in range(4)], dtype=bool)
+        for p in np.flatnonzero(~inside):
+            weight = 1 / (4 * [1, 3, 3, 1][inside.sum()])
+            joined = inside | (np.arange(4) == p)
+            shapley[p] += weight * (game.utility(joined) - game.utility(inside))
+    np.testing.assert_allclose(values, shapley, atol=1e-10)
