@@ -15,7 +15,7 @@ import numpy as np
 
 from pcwinter._jit import compiled
 from pcwinter._types import BoolArray, FloatArray, IntArray
-from pcwinter.heads.ridge_trees import Scoring, Walked, score
+from pcwinter.heads.ridge_trees import Scoring, Walked, axpy, score
 from pcwinter.propagation import LocalGraphs, State, begin_step, join
 
 REBUILD = 256  # evaluations; the t^3 of a rebuild is then small beside them
@@ -73,7 +73,7 @@ def walk_rows(
                 u = state.changed[k]
                 delta = state.coefficient[u] - state.before[u]
                 x = basis[u]
-                kz[r] += delta * to_validation[x]
+                axpy(delta, to_validation[x], kz[r])
                 for q in range(indptr[x], indptr[x + 1]):
                     if not seen[indices[q]]:
                         seen[indices[q]] = True
@@ -108,7 +108,7 @@ def _spread(
     dots = np.zeros(t)
     square = 0.0
     for f in touched:
-        dots += change[f] * rows[f]
+        axpy(change[f], rows[f], dots)
         square += change[f] * change[f]
     for j in range(t):
         if used[j] and j != r:

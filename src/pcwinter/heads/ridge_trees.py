@@ -58,6 +58,13 @@ class Walked(NamedTuple):
 
 
 @compiled
+def axpy(scale: float, x: FloatArray, y: FloatArray) -> None:
+    """y += scale x, in place; NumPy's own form would allocate."""
+    for i in range(len(y)):
+        y[i] += scale * x[i]
+
+
+@compiled
 def score(scoring: Scoring, scores: FloatArray, a: FloatArray, b: FloatArray, detail: FloatArray) -> float:
     """Utility of `scores + b a^T`."""
     if scoring.code == ACCURACY and not len(detail):
@@ -106,10 +113,10 @@ def walk_tree(
             for k in range(state.counter[0]):
                 u = state.changed[k]
                 delta = state.coefficient[u] - state.before[u]
-                _axpy(delta, opened.kz[u - first], opened.a)
-                _axpy(delta, opened.whitened[u - first], opened.y)
-                _axpy(delta, opened.f[u - first], opened.at)
-                _axpy(delta, opened.gram[u - first], opened.w)
+                axpy(delta, opened.kz[u - first], opened.a)
+                axpy(delta, opened.whitened[u - first], opened.y)
+                axpy(delta, opened.f[u - first], opened.at)
+                axpy(delta, opened.gram[u - first], opened.w)
             norm = opened.norm
             if opened.square:
                 for u in range(len(opened.w)):
@@ -206,7 +213,7 @@ def walk_dual(
             walked,
         )
         for c in range(n_classes):
-            _axpy(white_labels[i, c], white_validation[i], scores[c])
+            axpy(white_labels[i, c], white_validation[i], scores[c])
         i += 1
     return step
 
@@ -283,15 +290,9 @@ def walk_primal(
         b = np.dot(row, weights)
         for c in range(n_classes):
             b[c] = ((1.0 if c == labels[tree] else 0.0) - b[c]) * weight
-            _axpy(b[c], a, scores[c])
+            axpy(b[c], a, scores[c])
         for j in range(width):
-            _axpy(gain[j], b, weights[j])
-            _axpy(-weight * gain[j], gain, covariance[j])
-            _axpy(-weight * gain[j], a, to_validation[j])
+            axpy(gain[j], b, weights[j])
+            axpy(-weight * gain[j], gain, covariance[j])
+            axpy(-weight * gain[j], a, to_validation[j])
     return step
-
-
-@compiled
-def _axpy(scale: float, x: FloatArray, y: FloatArray) -> None:
-    for i in range(len(y)):
-        y[i] += scale * x[i]
