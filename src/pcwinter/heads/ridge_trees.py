@@ -59,7 +59,7 @@ class Walked(NamedTuple):
 
 @compiled
 def axpy(scale: float, x: FloatArray, y: FloatArray) -> None:
-    """y += scale x, in place; NumPy's own form would allocate."""
+    """Add scale times x to y, in place; NumPy's own form would allocate."""
     for i in range(len(y)):
         y[i] += scale * x[i]
 
