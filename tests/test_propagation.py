@@ -6,7 +6,17 @@ import pytest
 
 from oracles import dense_power, local_graph, random_graph
 from pcwinter.orders import FAMILIES
-from pcwinter.propagation import begin_step, coefficients, empty_state, join, local_graphs, propagate
+from pcwinter.propagation import (
+    Gathered,
+    begin_step,
+    coefficients,
+    empty_state,
+    follow,
+    join,
+    local_graphs,
+    propagate,
+    tree_coefficients,
+)
 from pcwinter.tree import contribution_tree
 
 
@@ -23,19 +33,22 @@ def test_every_prefix_equals_the_dense_power(hops: int, family: str, seed: int) 
     state = empty_state(local)
     coalition = np.zeros(tree.n_players, dtype=bool)
     edges = 0
+    x, where = rng.normal(size=(graph.n_nodes, 4)), local.node
+    g = np.zeros((len(tree.roots), 4))
+    gathered = Gathered(np.zeros((local.inner_begin[-1], 4)), np.zeros(len(local.node)), np.zeros(len(state.neighbour)))
     for k, player in enumerate(order.players.tolist()):
-        before = state.coefficient.copy()
         begin_step(state)
         join(local, state, player)
         coalition[player] = True
-        changed = set(np.flatnonzero(state.coefficient != before).tolist())
-        assert changed <= set(state.changed[: state.counter[0]].tolist())
+        t = int(local.tree[player])
+        if state.changes.any():
+            follow(local, state, t, where, x, gathered, local.inner_begin[t], g[t])
         if k not in checked and k != tree.n_players - 1:
             continue
         for t, root in enumerate(tree.roots):
             here = slice(local.begin[t], local.begin[t + 1])
             dense = np.zeros(graph.n_nodes)
-            dense[local.node[here]] = state.coefficient[here]
+            dense[local.node[here]] = tree_coefficients(local, state, t)
             if not coalition[root]:
                 assert not dense.any()
                 continue
@@ -43,7 +56,8 @@ def test_every_prefix_equals_the_dense_power(hops: int, family: str, seed: int) 
             adjacency = local_graph(graph, tree, r, coalition)
             edges += int(adjacency.sum())
             np.testing.assert_allclose(dense, dense_power(adjacency, hops)[r], atol=1e-12)
-        np.testing.assert_allclose(coefficients(local, coalition), state.coefficient, atol=1e-12)
+            np.testing.assert_allclose(coefficients(local, coalition)[here], dense[local.node[here]], atol=1e-12)
+            np.testing.assert_allclose(state.scale[local.root[t]] * g[t], dense @ x, atol=1e-12)
     assert edges
 
 

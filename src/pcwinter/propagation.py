@@ -1,14 +1,18 @@
 """Players that join -> coefficients: the representation of a labelled node on its local graph.
 
 For a root r, G_r(S) is the graph of the edges that the acting players of r contribute. The
-representation is row r of (D^-1/2 (A + I) D^-1/2)^K X on G_r(S), degrees counted inside it:
-h_r = sum over u of c_u x_u. Edges only join, so c is kept up to date edge by edge. With
+representation is row r of (D^-1/2 (A + I) D^-1/2)^K X on G_r(S), degrees counted inside it. With
 
-    outflow_0(u) = [u = r] d_u^-1/2,    inflow_k(u) = sum over v in N[u] of outflow_(k-1)(v),
-    outflow_k(u) = inflow_k(u) / d_u,   c_u = d_u^-1/2 inflow_K(u),
+    outflow_0(u) = [u = r],   inflow_k(u) = sum over v in N[u] of outflow_(k-1)(v),   outflow_k(u) = inflow_k(u) / d_u
 
-a new edge {a, b} changes the degrees of a and b, and from level to level only what they reach:
-about deg(a) + deg(b) entries for K = 2.
+it is h_r = d_r^-1/2 g, where, by nodes or gathered by their neighbours,
+
+    g = sum over u of d_u^-1/2 inflow_K(u) x_u
+      = sum over w of outflow_(K-1)(w) T_w,   T_w = sum over u in N[w] of d_u^-1/2 x_u.
+
+A new edge {a, b} changes the degrees of a and b, and from level to level only what they reach: about
+deg(a) + deg(b) numbers for K = 2. The second form says what becomes of g: it moves along x_a, x_b and the T_w whose
+outflow changed, at most four vectors for K = 2, whatever the degrees. T_w is brought up to date when it is needed.
 """
 
 from dataclasses import dataclass
@@ -38,6 +42,8 @@ class LocalGraphs(NamedTuple):
     begin: IntArray  # (t + 1,) slots of tree i are begin[i]:begin[i + 1]
     node: IntArray  # (m,) graph node of each slot
     room: IntArray  # (m + 1,) where the neighbours of each slot are kept
+    inner: IntArray  # (m,) number among its tree's slots nearer than K hops to the root, -1 for the others
+    inner_begin: IntArray  # (t + 1,) so many such slots are in the trees before
     n_edges: int
     hops: int
 
@@ -48,18 +54,22 @@ class State(NamedTuple):
     joined: BoolArray  # (p,) players in the coalition
     acting: BoolArray  # (p,) those whose ancestors are all in it too
     present: BoolArray  # (e,) local edges
-    degree: FloatArray  # (m,) with the self-loop
+    degree: FloatArray  # (m,) d, with the self-loop
+    scale: FloatArray  # (m,) d^-1/2
     filled: IntArray  # (m,) neighbours so far
     neighbour: IntArray  # (2 e,) slots, in the room of each slot
     inflow: FloatArray  # (hops + 1, m)
     outflow: FloatArray  # (hops, m)
-    coefficient: FloatArray  # (m,) c
-    before: FloatArray  # (m,) c when the current step began
-    changed: IntArray  # (m,) slots whose coefficient changed in the current step
-    noted: IntArray  # (m,) last step in which the slot was put on that list
     stamp: IntArray  # (m,) last sweep in which the slot was put on the frontier
     frontier: IntArray  # (2, m) slots to go on from, this level and the next
-    counter: IntArray  # (3,) number of changed slots; the current step; the current sweep
+    sweep: IntArray  # (1,)
+    # what the current step did
+    changes: IntArray  # (2,) edges that were added, roots that joined
+    moved: IntArray  # (m,) slots whose last outflow changed when the last of these edges was added
+    shift: FloatArray  # (m,) by how much
+    n_moved: IntArray  # (1,)
+    ends: IntArray  # (2,) the ends of that edge
+    along: FloatArray  # (2,) by how much g moved along the features of its ends
 
 
 def local_graphs(tree: ContributionTree) -> LocalGraphs:
@@ -74,6 +84,12 @@ def local_graphs(tree: ContributionTree) -> LocalGraphs:
     edge = np.full(tree.n_players, -1, dtype=np.int64)
     edge[real] = which
     degree = np.bincount(edges // m, minlength=m) + np.bincount(edges % m, minlength=m)
+    distance = np.full(m, tree.hops)
+    np.minimum.at(distance, slot[~tree.null], tree.depth[~tree.null])
+    begin = np.searchsorted(keys, np.arange(len(tree.roots) + 1) * n)
+    before = np.r_[0, np.cumsum(distance < tree.hops)]
+    inner_begin = before[begin]
+    owner = np.repeat(np.arange(len(tree.roots)), np.diff(begin))
     return LocalGraphs(
         parent=tree.parent,
         size=tree.size,
@@ -82,9 +98,11 @@ def local_graphs(tree: ContributionTree) -> LocalGraphs:
         slot=slot,
         edge=edge,
         root=slot[tree.roots],
-        begin=np.searchsorted(keys, np.arange(len(tree.roots) + 1) * n),
+        begin=begin,
         node=keys % n,
         room=np.r_[0, np.cumsum(degree)],
+        inner=np.where(distance < tree.hops, before[:-1] - inner_begin[owner], -1),
+        inner_begin=inner_begin,
         n_edges=len(edges),
         hops=tree.hops,
     )
@@ -98,25 +116,36 @@ def empty_state(local: LocalGraphs) -> State:
         acting=np.zeros(p, dtype=np.bool_),
         present=np.zeros(local.n_edges, dtype=np.bool_),
         degree=np.ones(m),
+        scale=np.ones(m),
         filled=np.zeros(m, dtype=np.int64),
         neighbour=np.zeros(2 * local.n_edges, dtype=np.int64),
         inflow=np.zeros((k + 1, m)),
         outflow=np.zeros((k, m)),
-        coefficient=np.zeros(m),
-        before=np.zeros(m),
-        changed=np.zeros(m, dtype=np.int64),
-        noted=np.zeros(m, dtype=np.int64),
         stamp=np.zeros(m, dtype=np.int64),
         frontier=np.zeros((2, m), dtype=np.int64),
-        counter=np.zeros(3, dtype=np.int64),
+        sweep=np.zeros(1, dtype=np.int64),
+        changes=np.zeros(2, dtype=np.int64),
+        moved=np.zeros(m, dtype=np.int64),
+        shift=np.zeros(m),
+        n_moved=np.zeros(1, dtype=np.int64),
+        ends=np.zeros(2, dtype=np.int64),
+        along=np.zeros(2),
     )
 
 
 def coefficients(local: LocalGraphs, coalition: BoolArray) -> FloatArray:
     """(m,) coefficients of a coalition, given as a mask of players; 0 in the trees of absent roots."""
     state = empty_state(local)
-    _join_all(local, state, np.flatnonzero(coalition))
-    return state.coefficient
+    for player in np.flatnonzero(coalition):
+        join(local, state, player)
+    trees = range(len(local.root))
+    return np.concatenate([tree_coefficients(local, state, tree) for tree in trees])
+
+
+def tree_coefficients(local: LocalGraphs, state: State, tree: int) -> FloatArray:
+    """Coefficients c of the slots of one tree: h_r = sum over u of c_u x_u."""
+    here = slice(local.begin[tree], local.begin[tree + 1])
+    return np.asarray(state.scale[local.root[tree]] * state.scale[here] * state.inflow[-1, here])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,16 +201,8 @@ def join(local: LocalGraphs, state: State, player: int) -> None:
 
 @compiled
 def begin_step(state: State) -> None:
-    """Forget which coefficients the last step changed."""
-    state.counter[0] = 0
-    state.counter[1] += 1
-
-
-@compiled
-def _join_all(local: LocalGraphs, state: State, players: IntArray) -> None:
-    for p in players:
-        begin_step(state)
-        join(local, state, p)
+    """Forget what the last step did."""
+    state.changes[:] = 0
 
 
 @compiled
@@ -192,46 +213,46 @@ def _act(local: LocalGraphs, state: State, player: int) -> None:
     if above < 0:
         state.outflow[:, slot] = 1.0
         state.inflow[1:, slot] = 1.0
-        _change(state, slot, 1.0)
+        state.changes[1] += 1
     elif not state.present[local.edge[player]]:
         state.present[local.edge[player]] = True
-        _add_edge(local, state, local.root[local.tree[player]], local.slot[above], slot)
+        state.changes[0] += 1
+        _add_edge(local, state, local.slot[above], slot)
 
 
 @compiled
-def _change(state: State, slot: int, value: float) -> None:
-    if state.noted[slot] != state.counter[1]:
-        state.noted[slot] = state.counter[1]
-        state.before[slot] = state.coefficient[slot]
-        state.changed[state.counter[0]] = slot
-        state.counter[0] += 1
-    state.coefficient[slot] = value
-
-
-@compiled
-def _add_edge(local: LocalGraphs, state: State, root: int, a: int, b: int) -> None:
+def _add_edge(local: LocalGraphs, state: State, a: int, b: int) -> None:
     """Add {a, b}: carry the change of the two degrees through the levels, then note the neighbours."""
-    state.degree[a] += 1
-    state.degree[b] += 1
     inflow, outflow, degree = state.inflow, state.outflow, state.degree
+    last = local.hops - 1
+    for k, u, v in ((0, a, b), (1, b, a)):
+        degree[u] += 1
+        scale = 1 / np.sqrt(degree[u])
+        # x_u's part in T_w for all w in N[u], and in the T of its new neighbour, at the outflows before this edge
+        state.ends[k] = u
+        state.along[k] = (scale - state.scale[u]) * inflow[local.hops, u] + scale * outflow[last, v]
+        state.scale[u] = scale
+    state.n_moved[0] = 0
     here, there = state.frontier[0], state.frontier[1]
     here[0], here[1] = a, b
     n_here = 2
     for level in range(local.hops):
         there[0], there[1] = a, b  # their degrees count again on every level
         n_there = 2
-        state.counter[2] += 1
-        mark = state.counter[2]
+        state.sweep[0] += 1
+        mark = state.sweep[0]
         state.stamp[a] = state.stamp[b] = mark
         for k in range(n_here):
             u = here[k]
-            flow = inflow[level, u] / degree[u]
-            if level == 0:
-                flow = 1 / np.sqrt(degree[u]) if u == root else 0.0
+            flow = inflow[level, u] / degree[u] if level else outflow[0, u]  # the first outflow is constant
             delta = flow - outflow[level, u]
             if delta == 0.0:
                 continue
             outflow[level, u] = flow
+            if level == last:
+                state.moved[state.n_moved[0]] = u
+                state.shift[state.n_moved[0]] = delta
+                state.n_moved[0] += 1
             start = local.room[u]
             for j in range(-1, state.filled[u]):
                 v = u if j < 0 else state.neighbour[start + j]
@@ -244,9 +265,68 @@ def _add_edge(local: LocalGraphs, state: State, root: int, a: int, b: int) -> No
         inflow[level + 1, b] += outflow[level, a]
         here, there = there, here
         n_here = n_there
-    for k in range(n_here):
-        u = here[k]
-        _change(state, u, inflow[local.hops, u] / np.sqrt(degree[u]))
     for u, v in ((a, b), (b, a)):
         state.neighbour[local.room[u] + state.filled[u]] = v
         state.filled[u] += 1
+
+
+class Gathered(NamedTuple):
+    """The T_w of the inner slots of one or all trees, and with which weight each x_u is in them."""
+
+    sums: FloatArray  # (inner slots, width)
+    mine: FloatArray  # (m,) weight of x_w in T_w
+    theirs: FloatArray  # (2 e,) weights of its neighbours, in the room of each slot
+
+
+@compiled
+def follow(
+    local: LocalGraphs,
+    state: State,
+    tree: int,
+    where: IntArray,
+    x: FloatArray,
+    gathered: Gathered,
+    first: int,
+    g: FloatArray,
+) -> None:
+    """Bring g = sum over u of d_u^-1/2 inflow_K(u) x_u, (width,), up to date after a step.
+
+    Row `where[u]` of `x` belongs to slot u, and row `first` of the sums to the tree's first inner slot. A step of one
+    edge moves g along a few vectors; any other step adds it up again.
+    """
+    if state.changes[0] == 1 and state.changes[1] == 0:
+        for k in range(2):
+            axpy(state.along[k], x[where[state.ends[k]]], g)
+        for k in range(state.n_moved[0]):
+            w = state.moved[k]
+            t = gathered.sums[first + local.inner[w]]
+            _refresh(local, state, w, where, x, gathered, t)
+            axpy(state.shift[k], t, g)
+    else:
+        g[:] = 0.0
+        for u in range(local.begin[tree], local.begin[tree + 1]):
+            if state.inflow[local.hops, u] != 0.0:
+                axpy(state.scale[u] * state.inflow[local.hops, u], x[where[u]], g)
+
+
+@compiled
+def _refresh(
+    local: LocalGraphs, state: State, w: int, where: IntArray, x: FloatArray, gathered: Gathered, t: FloatArray
+) -> None:
+    """Bring T_w up to date: neighbours that are new, or whose degree has changed."""
+    if gathered.mine[w] != state.scale[w]:
+        axpy(state.scale[w] - gathered.mine[w], x[where[w]], t)
+        gathered.mine[w] = state.scale[w]
+    start = local.room[w]
+    for j in range(start, start + state.filled[w]):
+        u = state.neighbour[j]
+        if gathered.theirs[j] != state.scale[u]:
+            axpy(state.scale[u] - gathered.theirs[j], x[where[u]], t)
+            gathered.theirs[j] = state.scale[u]
+
+
+@compiled
+def axpy(scale: float, x: FloatArray, y: FloatArray) -> None:
+    """Add scale times x to y, in place; NumPy's own form would allocate."""
+    for i in range(len(y)):
+        y[i] += scale * x[i]

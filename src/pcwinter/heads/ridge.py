@@ -148,22 +148,9 @@ class RidgeWalker:
         sequence = local.tree[order.players]
         trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]
         if len(trees) > len(labels):
-            x = self.features
+            lines = np.hstack([self._validation_kernel(), self.features.toarray()])
             walk_rows(
-                local,
-                state,
-                order.players,
-                labels,
-                self.basis,
-                self._validation_kernel(),
-                x.indptr.astype(np.int64),
-                x.indices.astype(np.int64),
-                x.data,
-                x.shape[1],
-                self.constant,
-                self.penalty,
-                scoring,
-                walked,
+                local, state, order.players, labels, self.basis, lines, self.constant, self.penalty, scoring, walked
             )
         elif self.primal:
             validation = np.full((self.coordinates.shape[1], n), np.sqrt(self.constant))

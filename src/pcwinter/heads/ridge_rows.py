@@ -7,16 +7,16 @@ the inverse of k(H, H) + lambda I over the rows in use, alpha = A E and g = A[:,
     without r:  A - g g^T / g_r,    alpha - g alpha_r^T / g_r,    scores - a alpha_r^T,   a = k(Z, H) g / g_r
     with r:     beta = A' k(H, h), v = e_r - beta,   A' + v v^T / s,   alpha' + v b^T,   scores' + k(Z, H) v b^T
 
-and s = k(h, h) + lambda - k(h, H) beta, b = (e - k(h, H) alpha') / s. Cost per evaluation: 2 t v + 3 t^2
-multiply-adds and t times the nonzeros of the change of h. Rounding adds up, so A is rebuilt now and then.
+and s = k(h, h) + lambda - k(h, H) beta, b = (e - k(h, H) alpha') / s. Cost per evaluation: 2 t v + 3 t^2 + t d
+multiply-adds. Rounding adds up, so A is rebuilt now and then.
 """
 
 import numpy as np
 
 from pcwinter._jit import compiled
 from pcwinter._types import BoolArray, FloatArray, IntArray
-from pcwinter.heads.ridge_trees import Scoring, Walked, axpy, score
-from pcwinter.propagation import LocalGraphs, State, begin_step, join
+from pcwinter.heads.ridge_trees import Scoring, Walked, score
+from pcwinter.propagation import Gathered, LocalGraphs, State, begin_step, follow, join
 
 REBUILD = 256  # evaluations; the t^3 of a rebuild is then small beside them
 
@@ -28,30 +28,28 @@ def walk_rows(
     players: IntArray,
     labels: IntArray,
     basis: IntArray,
-    to_validation: FloatArray,
-    indptr: IntArray,
-    indices: IntArray,
-    data: FloatArray,
-    n_features: int,
+    lines: FloatArray,
     constant: float,
     penalty: float,
     scoring: Scoring,
     walked: Walked,
 ) -> int:
-    """Walk a whole order of single players; the CSR arrays are the scaled features of the graph nodes."""
+    """Walk a whole order of single players.
+
+    `lines` (b, v + d) holds, for every graph node, its inner products with the validation rows and its features.
+    """
     n_classes, n = scoring.scores.shape
-    t = len(labels)
+    t, width = len(labels), lines.shape[1]
     used = np.zeros(t, dtype=np.bool_)
-    rows = np.zeros((n_features, t))  # feature-major: a sparse change meets all rows at once
-    kernel = np.zeros((t, t))
-    kz = np.zeros((t, n))
-    inverse = np.zeros((t, t))
+    gathered = Gathered(
+        np.zeros((local.inner_begin[t], width)), np.zeros(len(local.node)), np.zeros(len(state.neighbour))
+    )
+    g = np.zeros((t, width))
+    kz, rows = np.zeros((t, n)), np.zeros((t, width - n))
+    kernel, inverse = np.zeros((t, t)), np.zeros((t, t))
     alpha = np.zeros((t, n_classes))
     scores = np.zeros((n_classes, n))
-    change = np.zeros(n_features)
-    seen = np.zeros(n_features, dtype=np.bool_)
-    touched = np.empty(n_features, dtype=np.int64)
-    old, new = np.empty(n), np.empty(n)
+    before, old, new = np.empty(n), np.empty(n), np.empty(n)
     nothing = np.zeros(n_classes)
     utility = scoring.empty
     for step in range(len(players)):
@@ -59,31 +57,19 @@ def walk_rows(
         join(local, state, players[step])
         if step:
             walked.detail[step] = walked.detail[step - 1]
-        if state.counter[0]:
+        if state.changes[0] or state.changes[1]:
             r = local.tree[players[step]]
-            n_touched = 0
-            before = kz[r].copy()
-            if not used[r]:
-                kz[r] = constant
-                kernel[r, r] = constant
-                for j in range(t):
-                    if used[j]:
-                        kernel[r, j] = kernel[j, r] = constant
-            for k in range(state.counter[0]):
-                u = state.changed[k]
-                delta = state.coefficient[u] - state.before[u]
-                x = basis[u]
-                axpy(delta, to_validation[x], kz[r])
-                for q in range(indptr[x], indptr[x + 1]):
-                    if not seen[indices[q]]:
-                        seen[indices[q]] = True
-                        touched[n_touched] = indices[q]
-                        n_touched += 1
-                    change[indices[q]] += delta * data[q]
-            _spread(kernel, rows, used, r, change, touched[:n_touched])
-            for k in range(n_touched):
-                seen[touched[k]] = False
-                change[touched[k]] = 0.0
+            follow(local, state, r, basis, lines, gathered, local.inner_begin[r], g[r])
+            before[:] = kz[r]
+            scale = state.scale[local.root[r]]
+            for i in range(n):
+                kz[r, i] = scale * g[r, i] + constant
+            for f in range(width - n):
+                rows[r, f] = scale * g[r, n + f]
+            known = np.dot(rows, rows[r])
+            for j in range(t):
+                if used[j] or j == r:
+                    kernel[r, j] = kernel[j, r] = known[j] + constant
             _replace(r, labels[r], used, kernel, kz, before, inverse, alpha, penalty, scores, old, new)
             used[r] = True
             walked.counts[0] += 1
@@ -92,31 +78,6 @@ def walk_rows(
             utility = score(scoring, scores, new, nothing, walked.detail[step])
         walked.utility[step] = utility
     return len(players)
-
-
-@compiled
-def _spread(
-    kernel: FloatArray,
-    rows: FloatArray,
-    used: BoolArray,
-    r: int,
-    change: FloatArray,
-    touched: IntArray,
-) -> None:
-    """Bring row r, and the kernel between it and the rows in use, up to date with the change of h_r."""
-    t = len(used)
-    dots = np.zeros(t)
-    square = 0.0
-    for f in touched:
-        axpy(change[f], rows[f], dots)
-        square += change[f] * change[f]
-    for j in range(t):
-        if used[j] and j != r:
-            kernel[r, j] += dots[j]
-            kernel[j, r] = kernel[r, j]
-    kernel[r, r] += 2 * dots[r] + square
-    for f in touched:
-        rows[f, r] += change[f]
 
 
 @compiled

@@ -20,7 +20,7 @@ import numpy as np
 from pcwinter._jit import compiled
 from pcwinter._types import BoolArray, FloatArray, IntArray
 from pcwinter.metrics import ACCURACY, count_correct, measure
-from pcwinter.propagation import LocalGraphs, State, begin_step, join
+from pcwinter.propagation import Gathered, LocalGraphs, State, axpy, begin_step, follow, join
 
 
 class Scoring(NamedTuple):
@@ -35,18 +35,17 @@ class Scoring(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """The conditional quantities of one tree's slots, and their sums over the current coefficients."""
+    """What one tree needs while it is open; lines are (v | i | c | kernel) wide, side by side.
 
-    kz: FloatArray  # (m, v) k_c(Z, x_u)
-    whitened: FloatArray  # (m, i) L^-1 k(H, x_u); no columns in the primal
-    f: FloatArray  # (m, c) prediction at x_u
-    gram: FloatArray  # (m, m) kernel between slots, or (m, d) features when that is narrower
-    a: FloatArray  # (v,) the sums begin with the constant feature
-    y: FloatArray  # (i,)
-    at: FloatArray  # (c,)
-    w: FloatArray  # (m,) or (d,)
-    norm: float  # of the constant feature
-    square: bool  # whether `gram` holds kernel values
+    k_c(Z, x_u), then L^-1 k(H, x_u) (nothing in the primal), then the prediction at x_u, then the kernel between x_u
+    and the slots of the tree or, when there are fewer, the features of x_u.
+    """
+
+    lines: FloatArray  # (m, width) of the tree's slots
+    constant: FloatArray  # (width,) of the constant feature
+    norm: float  # k_c of the constant feature with itself
+    n_whitened: int  # i
+    square: bool  # whether the last part holds kernel values
 
 
 class Walked(NamedTuple):
@@ -55,13 +54,6 @@ class Walked(NamedTuple):
     utility: FloatArray  # (s,)
     detail: FloatArray  # (s, v) part of every validation node, or (s, 0)
     counts: IntArray  # (2,) evaluations, baselines
-
-
-@compiled
-def axpy(scale: float, x: FloatArray, y: FloatArray) -> None:
-    """Add scale times x to y, in place; NumPy's own form would allocate."""
-    for i in range(len(y)):
-        y[i] += scale * x[i]
 
 
 @compiled
@@ -84,6 +76,8 @@ def walk_tree(
     begin: int,
     step: int,
     opened: Opened,
+    mine: FloatArray,
+    theirs: FloatArray,
     label: int,
     penalty: float,
     scoring: Scoring,
@@ -92,10 +86,15 @@ def walk_tree(
 ) -> tuple[int, int]:
     """Walk the tree that starts at position `begin`; returns the next position and step."""
     tree = local.tree[players[begin]]
-    first = local.begin[tree]
+    first, root = local.begin[tree], local.root[tree]
+    n_classes, n = scores.shape
+    width = opened.lines.shape[1]
+    where = np.arange(-first, len(local.node) - first)
+    n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
+    gathered = Gathered(np.zeros((n_inner, width)), mine, theirs)
+    g, line, b = np.zeros(width), np.empty(width), np.empty(n_classes)
+    at = n + opened.n_whitened
     utility = walked.utility[step - 1] if step else scoring.empty
-    n_classes = len(scores)
-    b = np.empty(n_classes)
     position = begin
     while position < len(players) and local.tree[players[position]] == tree:
         begin_step(state)
@@ -109,27 +108,23 @@ def walk_tree(
             position += 1
         if step:
             walked.detail[step] = walked.detail[step - 1]
-        if state.counter[0]:
-            for k in range(state.counter[0]):
-                u = state.changed[k]
-                delta = state.coefficient[u] - state.before[u]
-                axpy(delta, opened.kz[u - first], opened.a)
-                axpy(delta, opened.whitened[u - first], opened.y)
-                axpy(delta, opened.f[u - first], opened.at)
-                axpy(delta, opened.gram[u - first], opened.w)
+        if state.changes[0] or state.changes[1]:
+            follow(local, state, tree, where, opened.lines, gathered, 0, g)
+            for i in range(width):
+                line[i] = state.scale[root] * g[i] + opened.constant[i]
             norm = opened.norm
-            if opened.square:
-                for u in range(len(opened.w)):
-                    norm += state.coefficient[first + u] * opened.w[u]
-            else:
-                for u in range(len(opened.w)):
-                    norm += opened.w[u] * opened.w[u]
-            for j in range(len(opened.y)):
-                norm -= opened.y[j] * opened.y[j]
+            for i in range(n, at):
+                norm -= line[i] * line[i]
+            for u in range(width - at - n_classes):
+                last = line[at + n_classes + u]
+                if opened.square:
+                    norm += state.scale[root] * state.scale[first + u] * state.inflow[local.hops, first + u] * last
+                else:
+                    norm += last * last
             weight = 1 / (max(norm, 0.0) + penalty)  # rounding may take a norm of 0 below it
             for c in range(n_classes):
-                b[c] = ((1.0 if c == label else 0.0) - opened.at[c]) * weight
-            utility = score(scoring, scores, opened.a, b, walked.detail[step])
+                b[c] = ((1.0 if c == label else 0.0) - line[at + c]) * weight
+            utility = score(scoring, scores, line[:n], b, walked.detail[step])
             walked.counts[0 if credited else 1] += 1
         walked.utility[step] = utility
         step += 1
@@ -162,6 +157,7 @@ def walk_dual(
     """
     n_classes, n = scoring.scores.shape
     scores = np.zeros((n_classes, n))
+    mine, theirs = np.zeros(len(local.node)), np.zeros(len(state.neighbour))
     position = step = i = 0
     while position < len(players):
         tree = local.tree[players[position]]
@@ -171,33 +167,27 @@ def walk_dual(
         for u in range(m):
             whitened[u] = white_nodes[nodes[u], :i]
         whitened[m] = white_nodes[-1, :i]
-        kz = np.dot(whitened, white_validation[:i])
-        for u in range(m):
-            line, raw = kz[u], to_validation[nodes[u]]
-            for j in range(n):
-                line[j] = raw[j] - line[j]
-        kz[m] = norm - kz[m]
-        f = np.dot(whitened, white_labels[:i])
-        if gram_begin[tree] >= 0:
-            square = True
-            gram = grams[gram_begin[tree] : gram_begin[tree] + m * m].reshape((m, m))
-        else:
-            square = False
-            gram = np.empty((m, coordinates.shape[1]))
-            for u in range(m):
-                gram[u] = coordinates[nodes[u]]
-        opened = Opened(
-            kz,
-            whitened,
-            f,
-            gram,
-            kz[m].copy(),
-            whitened[m].copy(),
-            f[m].copy(),
-            np.zeros(gram.shape[1]),
-            norm,
-            square,
-        )
+        known = np.dot(whitened, white_validation[:i])
+        predicted = np.dot(whitened, white_labels[:i])
+        square = gram_begin[tree] >= 0
+        at = n + i + n_classes
+        lines = np.zeros((m + 1, at + (m if square else coordinates.shape[1])))
+        for u in range(m + 1):
+            line, part = lines[u], known[u]
+            if u < m:
+                raw = to_validation[nodes[u]]
+                for j in range(n):
+                    line[j] = raw[j] - part[j]
+            else:
+                for j in range(n):
+                    line[j] = norm - part[j]
+            line[n : n + i] = whitened[u]
+            line[n + i : at] = predicted[u]
+            if u < m and square:
+                line[at:] = grams[gram_begin[tree] + u * m : gram_begin[tree] + (u + 1) * m]
+            elif u < m:
+                line[at:] = coordinates[nodes[u]]
+        opened = Opened(lines[:m], lines[m], norm, i, square)
         position, step = walk_tree(
             local,
             state,
@@ -206,6 +196,8 @@ def walk_dual(
             position,
             step,
             opened,
+            mine,
+            theirs,
             labels[tree],
             penalty,
             scoring,
@@ -245,6 +237,7 @@ def walk_primal(
     weights = np.zeros((width, n_classes))
     constant = finished[0, width - 1]
     to_validation = validation.copy()  # covariance @ validation
+    mine, theirs = np.zeros(len(local.node)), np.zeros(len(state.neighbour))
     position = step = 0
     while position < len(players):
         tree = local.tree[players[position]]
@@ -254,21 +247,14 @@ def walk_primal(
         for u in range(m):
             x[u] = coordinates[nodes[u]]
         x[m, width - 1] = constant
-        kz = np.dot(x, to_validation)
-        f = np.dot(x, weights)
         gram = np.dot(np.dot(x, covariance), x.T)
-        opened = Opened(
-            kz,
-            np.empty((m + 1, 0)),
-            f,
-            gram[:m, :m].copy(),
-            kz[m].copy(),
-            np.empty(0),
-            f[m].copy(),
-            2 * gram[:m, m],
-            gram[m, m],
-            True,
-        )
+        at = n + n_classes
+        lines = np.empty((m + 1, at + m))
+        lines[:, :n] = np.dot(x, to_validation)
+        lines[:, n:at] = np.dot(x, weights)
+        lines[:, at:] = gram[:, :m]
+        lines[m, at:] *= 2  # the mixed terms of the square
+        opened = Opened(lines[:m], lines[m], gram[m, m], 0, True)
         position, step = walk_tree(
             local,
             state,
@@ -277,6 +263,8 @@ def walk_primal(
             position,
             step,
             opened,
+            mine,
+            theirs,
             labels[tree],
             penalty,
             scoring,

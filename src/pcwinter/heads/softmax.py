@@ -15,7 +15,7 @@ from pcwinter.graph import Recipe
 from pcwinter.heads.trainer import scores, train
 from pcwinter.metrics import Metric, class_ends, measure
 from pcwinter.orders import Order, Walk
-from pcwinter.propagation import Problem, begin_step, coefficients, empty_state, join
+from pcwinter.propagation import Problem, begin_step, coefficients, empty_state, join, tree_coefficients
 
 BATCH = 32  # models trained together
 
@@ -70,10 +70,9 @@ class SoftmaxWalker:
             begin_step(state)
             for player in order.players[begin:end].tolist():
                 join(local, state, player)
-            if state.counter[0]:
+            if state.changes.any():
                 tree = int(local.tree[order.players[begin]])
-                row = state.coefficient[local.begin[tree] : local.begin[tree + 1]].copy()
-                batch.append((k, tree, row))
+                batch.append((k, tree, tree_coefficients(local, state, tree)))
                 counts[0 if order.visited[begin] else 1] += 1
             if len(batch) == BATCH or (batch and k == len(steps) - 2):
                 for (at, _, _), score in zip(batch, self._score(rows, batch), strict=True):
