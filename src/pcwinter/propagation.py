@@ -136,7 +136,7 @@ def empty_state(local: LocalGraphs) -> State:
 def coefficients(local: LocalGraphs, coalition: BoolArray) -> FloatArray:
     """(m,) coefficients of a coalition, given as a mask of players; 0 in the trees of absent roots."""
     state = empty_state(local)
-    for player in np.flatnonzero(coalition):
+    for player in np.flatnonzero(coalition).tolist():
         join(local, state, player)
     trees = range(len(local.root))
     return np.concatenate([tree_coefficients(local, state, tree) for tree in trees])
