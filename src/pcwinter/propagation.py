@@ -136,8 +136,7 @@ def empty_state(local: LocalGraphs) -> State:
 def coefficients(local: LocalGraphs, coalition: BoolArray) -> FloatArray:
     """(m,) coefficients of a coalition, given as a mask of players; 0 in the trees of absent roots."""
     state = empty_state(local)
-    for player in np.flatnonzero(coalition).tolist():
-        join(local, state, player)
+    _join_all(local, state, np.flatnonzero(coalition))
     trees = range(len(local.root))
     return np.concatenate([tree_coefficients(local, state, tree) for tree in trees])
 
@@ -197,6 +196,12 @@ def join(local: LocalGraphs, state: State, player: int) -> None:
             p += 1
         else:
             p += local.size[p]
+
+
+@compiled
+def _join_all(local: LocalGraphs, state: State, players: IntArray) -> None:
+    for player in players:
+        join(local, state, player)
 
 
 @compiled
