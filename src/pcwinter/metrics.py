@@ -142,17 +142,19 @@ def count_correct(scores: FloatArray, a: FloatArray, b: FloatArray, ends: IntArr
         low, high = ends[y], ends[y + 1]
         if low == high:
             continue
-        lead[low:high] = np.inf
-        mine = scores[y]
+        # slices, so that the loops start at 0: only then does the compiler know that no index is negative
+        mine, along, ahead = scores[y, low:high], a[low:high], lead[low:high]
+        for i in range(len(ahead)):
+            ahead[i] = np.inf
         for c in range(n_classes):
             if c == y:
                 continue
             tie = -TIE if c < y else TIE
             slope = b[y] - b[c]
-            other = scores[c]
-            for i in range(low, high):
-                ahead = (mine[i] - other[i]) + a[i] * slope + tie
-                lead[i] = ahead if ahead < lead[i] else lead[i]
-        for i in range(low, high):
-            correct += lead[i] > 0
+            rival = scores[c, low:high]
+            for i in range(len(ahead)):
+                margin = (mine[i] - rival[i]) + along[i] * slope + tie
+                ahead[i] = margin if margin < ahead[i] else ahead[i]
+        for i in range(len(ahead)):
+            correct += ahead[i] > 0
     return correct
