@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pcwinter.metrics import METRICS, class_ends, count_correct, find_metric, measure, predictions
+from pcwinter.metrics import METRICS, class_ends, count_correct, find_metric, margins, measure, predictions
 
 RNG = np.random.default_rng(0)
 TARGETS = np.sort(RNG.integers(0, 4, 50))
@@ -60,12 +60,19 @@ def test_the_parts_of_the_nodes_add_up(name: str) -> None:
     assert parts.sum() * (1 if name == "accuracy" else 1 / 50) == pytest.approx(total)
 
 
-def test_the_fused_count_equals_the_plain_one() -> None:
+def count(scores: np.ndarray, a: np.ndarray, b: np.ndarray, ends: np.ndarray) -> int:
+    gap, right = np.empty(scores.shape[1]), np.empty(scores.shape[1])
+    margins(scores, ends, gap, right)
+    return int(count_correct(scores, a, b, ends, gap, right))
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-3, 0.1, 1.0, 10.0])
+def test_the_fused_count_equals_the_plain_one(size: float) -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        a, b = rng.normal(size=50), rng.normal(size=4)
+        a, b = size * rng.normal(size=50), rng.normal(size=4)
         whole = SCORES + np.outer(b, a)
-        assert count_correct(SCORES, a, b, ENDS, np.empty(50)) == utility("accuracy", whole)
+        assert count(SCORES, a, b, ENDS) == utility("accuracy", whole)
         assert (predictions(whole) == whole.argmax(axis=0)).all()
 
 
@@ -73,8 +80,8 @@ def test_ties_go_to_the_lowest_class_also_after_rounding() -> None:
     noise = np.array([[0.0, 1e-13, -1e-13, 0.5], [1e-13, 0.0, 0.0, 0.5 + 1e-12], [0.0, 0.0, 1e-13, 0.5]])
     assert predictions(noise).tolist() == [0, 0, 0, 0]
     ends = class_ends(np.array([0, 0, 1, 2]), 3)
-    zero = np.zeros(4)
-    assert count_correct(noise, zero, np.zeros(3), ends, np.empty(4)) == 2
+    assert count(noise, np.zeros(4), np.zeros(3), ends) == 2
+    assert count(noise, np.full(4, 1e-12), np.array([-1.0, 1.0, 1.0]), ends) == 2
 
 
 def test_empty_coalitions() -> None:

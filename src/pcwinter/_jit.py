@@ -3,14 +3,29 @@
 The same source gives the same bits: no fastmath, so that the compiler may not reorder sums.
 """
 
+import hashlib
 from collections.abc import Callable
-from typing import TypeVar, cast
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., object])
 
+_PACKAGE = Path(__file__).parent
+_SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py")))).hexdigest()[:16]
+
 
 def compiled(function: F) -> F:
-    """Compile `function` on its first call and keep the result on disk."""
-    return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    """Compile `function` on its first call and keep the result on disk.
+
+    The compiler notices a change of the file that a function stands in, but not of a function that it calls from
+    another file. So the place on disk is named after all sources of the package together.
+    """
+    config: Any = numba.config
+    asked_for = config.CACHE_DIR
+    config.CACHE_DIR = str(Path(asked_for or _PACKAGE / "__pycache__") / f"pcwinter-{_SOURCES}")
+    try:
+        return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    finally:
+        config.CACHE_DIR = asked_for

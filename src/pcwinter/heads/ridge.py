@@ -139,6 +139,7 @@ class RidgeWalker:
             self.temperature,
             self.metric.empty(self.problem.n_classes),
             np.empty(n),
+            np.empty(n),
             np.empty((self.problem.n_classes, n)),
         )
         n_steps = len(order.steps()) - 1

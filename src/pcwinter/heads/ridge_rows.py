@@ -15,7 +15,8 @@ import numpy as np
 
 from pcwinter._jit import compiled
 from pcwinter._types import BoolArray, FloatArray, IntArray
-from pcwinter.heads.ridge_trees import Scoring, Walked, score
+from pcwinter.heads.ridge_trees import Scoring, Walked
+from pcwinter.metrics import measure
 from pcwinter.propagation import Gathered, LocalGraphs, State, begin_step, follow, join
 
 REBUILD = 256  # evaluations; the t^3 of a rebuild is then small beside them
@@ -50,7 +51,6 @@ def walk_rows(
     alpha = np.zeros((t, n_classes))
     scores = np.zeros((n_classes, n))
     before, old, new = np.empty(n), np.empty(n), np.empty(n)
-    nothing = np.zeros(n_classes)
     utility = scoring.empty
     for step in range(len(players)):
         begin_step(state)
@@ -75,7 +75,7 @@ def walk_rows(
             walked.counts[0] += 1
             if walked.counts[0] % REBUILD == 0:
                 _rebuild(labels, used, kernel, kz, inverse, alpha, penalty, scores)
-            utility = score(scoring, scores, new, nothing, walked.detail[step])
+            utility = measure(scoring.code, scores, scoring.ends, scoring.temperature, walked.detail[step])
         walked.utility[step] = utility
     return len(players)
 

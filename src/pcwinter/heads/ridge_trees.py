@@ -19,7 +19,7 @@ import numpy as np
 
 from pcwinter._jit import compiled
 from pcwinter._types import BoolArray, FloatArray, IntArray
-from pcwinter.metrics import ACCURACY, count_correct, measure
+from pcwinter.metrics import ACCURACY, count_correct, margins, measure
 from pcwinter.propagation import Gathered, LocalGraphs, State, axpy, begin_step, follow, join
 
 
@@ -30,7 +30,8 @@ class Scoring(NamedTuple):
     ends: IntArray  # (c + 1,) where each class begins
     temperature: float
     empty: float  # utility of the empty coalition
-    lead: FloatArray  # (v,) scratch
+    gap: FloatArray  # (v,) lead of the predicted class in the scores of the finished rows
+    right: FloatArray  # (v,) whether it is the true one
     scores: FloatArray  # (c, v) scratch
 
 
@@ -58,9 +59,9 @@ class Walked(NamedTuple):
 
 @compiled
 def score(scoring: Scoring, scores: FloatArray, a: FloatArray, b: FloatArray, detail: FloatArray) -> float:
-    """Utility of `scores + b a^T`."""
+    """Utility of `scores + b a^T`; `gap` and `right` belong to `scores`."""
     if scoring.code == ACCURACY and not len(detail):
-        return float(count_correct(scores, a, b, scoring.ends, scoring.lead))
+        return float(count_correct(scores, a, b, scoring.ends, scoring.gap, scoring.right))
     for c in range(len(b)):
         for i in range(len(a)):
             scoring.scores[c, i] = scores[c, i] + b[c] * a[i]
@@ -95,6 +96,7 @@ def walk_tree(
     g, line, b = np.zeros(width), np.empty(width), np.empty(n_classes)
     at = n + opened.n_whitened
     utility = walked.utility[step - 1] if step else scoring.empty
+    margins(scores, scoring.ends, scoring.gap, scoring.right)
     position = begin
     while position < len(players) and local.tree[players[position]] == tree:
         begin_step(state)
