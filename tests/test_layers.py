@@ -16,6 +16,7 @@ PACKAGE = ROOT / "src" / "pcwinter"
 FLOW = [
     "_types",
     "_jit",
+    "_options",
     "graph",
     "tree",
     "orders",

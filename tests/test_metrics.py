@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pcwinter.metrics import METRICS, class_ends, count_correct, find_metric, margins, measure, predictions
+from pcwinter.metrics import METRICS, TIE, class_ends, count_correct, find_metric, margins, measure, predictions
 
 RNG = np.random.default_rng(0)
 TARGETS = np.sort(RNG.integers(0, 4, 50))
@@ -12,7 +12,7 @@ ENDS = class_ends(TARGETS, 4)
 
 
 def utility(name: str, scores: np.ndarray = SCORES, temperature: float = 1.0) -> float:
-    return float(measure(METRICS[name].code, scores, ENDS, temperature, np.empty(0)))
+    return float(measure(METRICS[name].code, scores, ENDS, temperature, TIE, np.empty(0)))
 
 
 def probabilities(temperature: float) -> np.ndarray:
@@ -48,7 +48,7 @@ def test_macro_f1() -> None:
 def test_macro_f1_leaves_out_classes_that_no_validation_node_has() -> None:
     targets = np.array([0, 0, 2])
     scores = np.eye(3)[:, [0, 1, 2]]
-    assert measure(METRICS["macro-f1"].code, scores, class_ends(targets, 3), 1.0, np.empty(0)) == pytest.approx(
+    assert measure(METRICS["macro-f1"].code, scores, class_ends(targets, 3), 1.0, TIE, np.empty(0)) == pytest.approx(
         (2 / 3 + 1) / 2
     )
 
@@ -56,14 +56,14 @@ def test_macro_f1_leaves_out_classes_that_no_validation_node_has() -> None:
 @pytest.mark.parametrize("name", ["accuracy", "probability", "log-likelihood"])
 def test_the_parts_of_the_nodes_add_up(name: str) -> None:
     parts = np.empty(50)
-    total = measure(METRICS[name].code, SCORES, ENDS, 1.0, parts)
+    total = measure(METRICS[name].code, SCORES, ENDS, 1.0, TIE, parts)
     assert parts.sum() * (1 if name == "accuracy" else 1 / 50) == pytest.approx(total)
 
 
-def count(scores: np.ndarray, a: np.ndarray, b: np.ndarray, ends: np.ndarray) -> int:
+def count(scores: np.ndarray, a: np.ndarray, b: np.ndarray, ends: np.ndarray) -> float:
     gap, right = np.empty(scores.shape[1]), np.empty(scores.shape[1])
-    margins(scores, ends, gap, right)
-    return int(count_correct(scores, a, b, ends, gap, right))
+    margins(scores, ends, TIE, gap, right)
+    return float(count_correct(scores, a, b, ends, TIE, gap, right))
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-3, 0.1, 1.0, 10.0])
@@ -82,6 +82,16 @@ def test_ties_go_to_the_lowest_class_also_after_rounding() -> None:
     ends = class_ends(np.array([0, 0, 1, 2]), 3)
     assert count(noise, np.zeros(4), np.zeros(3), ends) == 2
     assert count(noise, np.full(4, 1e-12), np.array([-1.0, 1.0, 1.0]), ends) == 2
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_what_is_not_a_number_stays_so(name: str) -> None:
+    for bad in (np.nan, np.inf):
+        scores = SCORES.copy()
+        scores[2, 7] = bad
+        assert np.isnan(utility(name, scores))
+    assert np.isnan(count(SCORES, np.full(50, np.nan), np.ones(4), ENDS))
+    assert np.isnan(count(SCORES, np.ones(50), np.full(4, np.nan), ENDS))
 
 
 def test_empty_coalitions() -> None:

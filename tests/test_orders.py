@@ -115,6 +115,14 @@ def test_truncation_visits_the_first_children_only(seed: int, graph_seed: int, r
         assert visited[children].tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize(
+    ("n", "ratio", "kept"), [(10, np.float32(0.7), 3), (10, 1 - 0.9, 9), (3, 1 / 3, 2), (3, 2 / 3, 1), (7, 0.0, 7)]
+)
+def test_computed_ratios_keep_what_was_meant(n: int, ratio: float, kept: int) -> None:
+    tree = contribution_tree(make_graph([(0, 2 + k) for k in range(n)], [0, 1]), 1)
+    assert sampler(tree, "dfs", (ratio,))(np.random.default_rng(0)).visited.sum() == 2 + kept
+
+
 def test_ten_children_at_seven_tenths_keep_three() -> None:
     tree = contribution_tree(make_graph([(0, k) for k in range(2, 12)], [0, 1]), 1)
     assert expected_visits(tree, (0.7,)) == pytest.approx(2 + 3)
@@ -144,11 +152,20 @@ def test_a_silent_run_is_one_step() -> None:
         ("precedence", (0.5, 0.7), "for dfs orders only"),
         ("free", (0.5, 0.7), "for dfs orders only"),
         ("bfs", (), "expected one of dfs, level, precedence, free"),
+        ("dfs", 0.5, "expected one ratio per hop, such as"),
+        ("dfs", "0.5,0.7", "expected one ratio per hop, such as"),
     ],
 )
 def test_bad_requests_are_refused(family: str, truncation: tuple[float, ...], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         sampler(SMALL[2], family, truncation)
+
+
+def test_counting_refuses_what_sampling_refuses() -> None:
+    with pytest.raises(ValueError, match="expected one of"):
+        count_orders(SMALL[2], "bfs")
+    with pytest.raises(ValueError, match="below 1"):
+        expected_visits(SMALL[2], (1.5, 0.5))
 
 
 @pytest.mark.parametrize("family", FAMILIES)

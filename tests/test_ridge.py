@@ -1,5 +1,7 @@
 """The closed-form head: every walk against the definition, dual against primal, normal equations."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,7 +13,7 @@ from pcwinter.heads import ridge_rows
 from pcwinter.heads.ridge import Ridge, RidgeWalker, inverse_norm, solve
 from pcwinter.metrics import METRICS
 from pcwinter.orders import FAMILIES, Order, sampler
-from pcwinter.tree import contribution_tree
+from pcwinter.tree import ContributionTree, contribution_tree
 
 
 def walker(graph: Graph, hops: int, metric: str = "accuracy", primal: bool | None = None, **head: float) -> RidgeWalker:
@@ -83,6 +85,22 @@ def test_the_temperature_divides_the_scores() -> None:
     assert game.utility(everybody) == pytest.approx(log_likelihood(scores / 0.5, graph.labels[graph.val]))
 
 
+def expected_counts(tree: ContributionTree, order: Order) -> tuple[int, int]:
+    """Steps of a DFS order that bring in a root or a new edge: those of visited players, and silent ones."""
+    known: set[tuple[int, int]] = set()
+    counts = [0, 0]
+    steps = order.steps()
+    for begin, end in pairwise(steps):
+        new = False
+        for p in order.players[begin:end]:
+            thing = (int(tree.tree[p]), int(tree.edge[p]))  # the root itself has edge -1
+            if not tree.null[p] and thing not in known:
+                known.add(thing)
+                new = True
+        counts[0 if order.visited[begin] else 1] += new
+    return counts[0], counts[1]
+
+
 @pytest.mark.parametrize("truncation", [(0.5, 0.7), (0.7, 0.9), (0.0, 0.9)])
 @pytest.mark.parametrize("primal", [False, True])
 def test_silent_steps_end_at_the_right_utility(truncation: tuple[float, float], primal: bool) -> None:
@@ -96,9 +114,9 @@ def test_silent_steps_end_at_the_right_utility(truncation: tuple[float, float], 
         coalition = np.zeros(len(order.players), dtype=bool)
         coalition[order.players[:end]] = True
         assert walk.utility[k] == game.utility(coalition)
-    silent = len(walk.utility) - order.visited.sum()
-    assert 0 < walk.baselines <= silent
-    assert walk.evaluations <= order.visited.sum()
+    heard, silent = expected_counts(game.problem.tree, order)
+    assert (walk.evaluations, walk.baselines) == (heard, silent)
+    assert silent > 0
 
 
 def test_interleaved_orders_survive_many_rebuilds() -> None:
@@ -111,6 +129,42 @@ def test_interleaved_orders_survive_many_rebuilds() -> None:
     for k in range(0, len(order.players), 37):
         coalition[order.players[: k + 1]] = True
         assert walk.utility[k] == pytest.approx(game.utility(coalition), abs=1e-7)
+
+
+@pytest.mark.parametrize("penalty", [1e-3, 1e-5, 1e-7])
+def test_interleaved_orders_keep_their_precision_with_more_rows_than_features(penalty: float) -> None:
+    rng = np.random.default_rng(0)
+    edges = [(u, v) for u in range(24) for v in range(u) if rng.random() < 0.25]
+    graph = Graph(edges, rng.random((84, 3)), np.arange(84) % 3, train=range(20), val=range(24, 84))
+    game = walker(graph, 2, penalty=penalty, bias=1.0)
+    for family in ("precedence", "free"):
+        order = FAMILIES[family](game.problem.tree, rng)
+        walk, _ = game.walk(order)
+        for k in range(0, len(order.players), 97):
+            coalition = np.zeros(len(order.players), dtype=bool)
+            coalition[order.players[: k + 1]] = True
+            assert walk.utility[k] == game.utility(coalition)
+
+
+@pytest.mark.parametrize("penalty", [1e6, 1e9, 1e12])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_ties_scale_with_the_scores(penalty: float, family: str) -> None:
+    graph = make_graph([(0, 4), (1, 5), (2, 4)], [0, 1, 2, 3], n_val=60)
+    game = walker(graph, 2, penalty=penalty)
+    order = FAMILIES[family](game.problem.tree, np.random.default_rng(0))
+    everybody = np.ones(len(order.players), dtype=bool)
+    scores = penalty * ridge_prefix(graph, game.problem.tree, everybody, penalty, 0.8)
+    assert scores.argmax(axis=1).any()  # not class 0 everywhere, as if all were tied
+    expected = round(60 * accuracy(scores, graph.labels[graph.val]))
+    assert game.walk(order)[0].utility[-1] == game.utility(everybody) == expected
+
+
+def test_a_score_that_is_not_finite_stops_the_walk() -> None:
+    game = walker(random_graph(3, n_val=30), 2)
+    game._validation_kernel()[:] = np.nan
+    for family in FAMILIES:
+        with pytest.raises(FloatingPointError, match="not a finite number when player"):
+            game.walk(FAMILIES[family](game.problem.tree, np.random.default_rng(0)))
 
 
 def test_the_two_walks_agree_on_an_order_that_both_can_walk() -> None:
@@ -182,15 +236,19 @@ def test_primal_is_chosen_when_there_are_more_rows_than_features() -> None:
 
 def test_all_zero_representations_are_refused() -> None:
     graph = Graph([(0, 1)], np.r_[np.zeros((2, 3)), np.ones((1, 3))], [0, 1, 0], train=[0, 1], val=[2])
-    with pytest.raises(ValueError, match="representations of all labelled nodes are zero"):
+    with pytest.raises(ValueError, match="mean squared norm of the labelled nodes' representations is 0,"):
         walker(graph, 1)
+    for size in (1e160, 1e-160):
+        extreme = Graph([(0, 1)], np.full((3, 3), size), [0, 1, 0], train=[0, 1], val=[2])
+        with pytest.raises(ValueError, match="cannot scale them"):
+            walker(extreme, 1)
 
 
 @pytest.mark.parametrize(
     "options", [{"penalty": 0.0}, {"penalty": -1.0}, {"bias": -1.0}, {"temperature": float("inf")}]
 )
 def test_bad_parameters_are_refused(options: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="of the ridge head is"):
+    with pytest.raises(ValueError, match=r"of the ridge head is .*, expected"):
         Ridge(**options)
     assert Ridge(bias=0.0).bias == 0
 

@@ -53,6 +53,8 @@ def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_pat
         runs.write(values, tmp_path)
     with pytest.raises(FileExistsError, match="is a file"):
         runs.write(values, mine)
+    with pytest.raises(PermissionError, match=r"nodes\.csv does not allow it: name another place"):
+        runs.write(values, mine / "below")
     assert mine.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [mine]
 

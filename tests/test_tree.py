@@ -87,9 +87,9 @@ def test_isolated_labelled_nodes_have_one_player() -> None:
     assert tree.edges.shape == (0, 2)
 
 
-@pytest.mark.parametrize("hops", [0, -1, 1.5])
-def test_hops_below_one_are_refused(hops: float) -> None:
-    with pytest.raises(ValueError, match="whole number of at least 1 hop"):
+@pytest.mark.parametrize("hops", [0, -1, 1.5, 2.0, True, None, float("nan")])
+def test_hops_below_one_are_refused(hops: object) -> None:
+    with pytest.raises(ValueError, match=r"hops is .*, expected a whole number of at least 1"):
         contribution_tree(make_graph(TRIANGLE, [0, 3]), hops)  # type: ignore[arg-type]
 
 

@@ -142,8 +142,9 @@ def test_a_model_no_better_than_a_constant_is_told() -> None:
     features = graph.features.toarray()
     features[graph.val] = 0
     blind = pw.Graph(graph.adjacency, features, graph.labels, graph.train, graph.val)
-    with pytest.warns(UserWarning, match="no better than always naming their most frequent class"):
-        values = pw.value(blind, head=RIDGE, permutations=2)
+    for metric in pw.METRICS:
+        with pytest.warns(UserWarning, match="no better than always naming their most frequent class"):
+            values = pw.value(blind, head=RIDGE, permutations=2, metric=metric)
     assert "no better than" in values.warnings[0]
     assert "warning: the model" in repr(values)
 
@@ -167,7 +168,10 @@ def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> N
     values = pw.value(graph, head=RIDGE, permutations=2)
     assert not recwarn.list
     assert not values.warnings
-    assert "edges lie outside the inductive graphs" in repr(values)
+    assert "; 0 edges lie outside the inductive graphs" in repr(values)
+    edges = np.vstack([np.argwhere(graph.adjacency.toarray()), [(0, 4)]])
+    cut = pw.Graph(edges, graph.features, graph.labels, [0, 1], graph.val)
+    assert pw.value(cut, head=RIDGE, permutations=2).cut_edges == cut.n_cut_edges == 1
 
 
 @quiet
@@ -175,6 +179,7 @@ def test_calibration_chooses_what_is_left_open() -> None:
     graph = random_graph(2, n_val=40)
     free = pw.value(graph, permutations=1).calibration
     assert free is not None
+    assert 0.01 <= free.temperature < 1  # ridge scores are flatter than the logits of a trained softmax
     assert 0.5 < free.agreement <= 1
     half = pw.value(graph, head=pw.Ridge(penalty=0.123), permutations=1).calibration
     assert half is not None
@@ -190,7 +195,7 @@ def test_calibration_chooses_what_is_left_open() -> None:
     ("options", "sentence"),
     [
         ({"hops": 0}, "hops is 0"),
-        ({"head": "mlp"}, "head is 'mlp', expected ridge or softmax"),
+        ({"head": "mlp"}, "head is 'mlp', expected ridge, softmax"),
         ({"metric": "auc"}, "metric is 'auc', expected one of"),
         ({"orders": "bfs"}, "orders is 'bfs', expected one of"),
         ({"truncation": (0.5,)}, "expected one per hop"),
@@ -203,6 +208,22 @@ def test_calibration_chooses_what_is_left_open() -> None:
         ({"bootstrap": 10, "metric": "macro-f1"}, "mean over validation nodes"),
         ({"max_players": 3}, "max_players=3"),
         ({"seed": -1}, "seed is -1"),
+        ({"seed": 1.0}, "seed is 1.0, expected a whole number"),
+        ({"seed": None}, "seed is None"),
+        ({"hops": None}, "hops is None"),
+        ({"hops": True}, "hops is True"),
+        ({"hops": 0, "truncation": (0.5, 0.7)}, "hops is 0"),
+        ({"permutations": True}, "permutations is True"),
+        ({"permutations": "10"}, "permutations is '10'"),
+        ({"permutations": 7, "stop": pw.stopping.seconds(1)}, "give one of them"),
+        ({"stop": 100}, "stop is 100, expected a rule"),
+        ({"bootstrap": 10.0}, "bootstrap is 10.0"),
+        ({"max_players": None}, "max_players is None"),
+        ({"truncation": 0.5}, "expected one ratio per hop"),
+        ({"head": None}, "head is None"),
+        ({"head": pw.Ridge}, "head is <class"),
+        ({"metric": ["accuracy"]}, "metric is"),
+        ({"orders": None}, "orders is None"),
     ],
 )
 def test_bad_requests_are_refused(options: dict[str, object], sentence: str) -> None:
@@ -210,7 +231,15 @@ def test_bad_requests_are_refused(options: dict[str, object], sentence: str) -> 
         pw.value(random_graph(1), **options)  # type: ignore[arg-type]
 
 
+def test_a_graph_must_be_a_graph() -> None:
+    for function in (pw.value, pw.exact_value):
+        with pytest.raises(ValueError, match=r"graph is 'cora', expected a pcwinter\.Graph"):
+            function("cora")  # type: ignore[arg-type]
+
+
 def test_too_many_orders_to_enumerate_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"about 10\^\d+ free orders"):
+        pw.exact_value(random_graph(1, n=30, probability=0.5), head=RIDGE, orders="free", hops=3)
     with pytest.raises(ValueError, match=r"more than max_orders=100,000: estimate with pcwinter\.value instead"):
         pw.exact_value(random_graph(1), head=RIDGE)
 

@@ -13,7 +13,7 @@ from pcwinter import stopping
 from pcwinter.game import SetGame
 from pcwinter.orders import FAMILIES, Order, every_order, sampler
 from pcwinter.tree import ContributionTree, contribution_tree
-from pcwinter.values import BLOCK, Estimate, Moments, bootstrap_stderr, estimate, exact
+from pcwinter.values import BLOCK, Estimate, Moments, block_of_orders, bootstrap_stderr, estimate, exact
 
 Floats = npt.NDArray[np.float64]
 Estimator = Callable[[SetGame, ContributionTree, str], Estimate]
@@ -246,7 +246,7 @@ def test_a_utility_that_is_not_a_number_stops_the_run() -> None:
 def test_moments_of_whole_numbers_merge_exactly() -> None:
     rng = np.random.default_rng(0)
     draws = rng.integers(-50, 50, size=(64, 5))
-    parts = [Moments(1, row, row * row) for row in draws]
+    parts = [Moments.of(row) for row in draws]
     left, right = parts[0], parts[-1]
     for one in parts[1:]:
         left = left + one
@@ -257,6 +257,47 @@ def test_moments_of_whole_numbers_merge_exactly() -> None:
     np.testing.assert_allclose(left.mean(0.5), draws.mean(axis=0) / 2)
     np.testing.assert_allclose(left.stderr(0.5), draws.std(axis=0, ddof=1) / 8 / 2)
     assert np.isnan(parts[0].stderr(1.0)).all()
+
+
+def test_moments_of_real_numbers_survive_a_large_mean() -> None:
+    draws = 1e9 + np.random.default_rng(0).normal(size=(64, 5))
+    total = Moments.of(draws[0])
+    for row in draws[1:]:
+        total = total + Moments.of(row)
+    np.testing.assert_allclose(total.stderr(1.0), draws.std(axis=0, ddof=1) / 8, rtol=1e-6)
+
+
+def test_an_additive_game_has_no_standard_error() -> None:
+    tree = TREES[2]
+    game = SetGame(tree.n_players, lambda s: float(np.arange(1, tree.n_players + 1) @ s))
+    result = sampled(game, tree, "dfs")
+    np.testing.assert_array_equal(result.mean(), np.arange(1, tree.n_players + 1))
+    assert not result.stderr().any()
+
+
+def test_orders_of_another_tree_are_refused() -> None:
+    game = random_game(TREES[2].n_players, 1)
+    with pytest.raises(ValueError, match="draw the orders from the same tree"):
+        estimate(game, sampler(TREES[3]), stopping.permutations(2))
+    twice = Order(np.zeros(TREES[2].n_players, dtype=np.int64), np.ones(TREES[2].n_players, dtype=bool))
+    with pytest.raises(ValueError, match="players once"):
+        exact(game, [twice])
+
+
+def test_counts_and_halves() -> None:
+    """Visited players are counted as such, and the halves are means over the even and the odd blocks."""
+    tree = contribution_tree(make_graph([(0, 2), (0, 3), (2, 4), (2, 5)], [0, 1]), 2)
+    game = random_game(tree.n_players, 4)
+    draw = sampler(tree, "dfs", (0.5, 0.7))
+    seen: list[stopping.Progress] = []
+    result = estimate(game, draw, stopping.permutations(25), seed=2, progress=seen.append)
+    orders = list(block_of_orders(draw, 2, 0, 25))
+    assert result.tally.visited == sum(int(order.visited.sum()) for order in orders)
+    each = np.array([exact(game, [order]).mean() for order in orders])
+    even, odd = seen[-1].halves
+    np.testing.assert_allclose(even, each[[*range(10), *range(20, 25)]].mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(odd, each[10:20].mean(axis=0), atol=1e-12)
+    assert not seen[0].halves[1].any()
 
 
 def test_the_bootstrap_is_the_spread_of_a_mean_over_validation_nodes() -> None:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from pcwinter import _files
 from pcwinter._files import SOURCES, PathLike
+from pcwinter._options import whole_number
 from pcwinter._types import IntArray, Sparse
 from pcwinter.graph import Graph, Recipe, normalize_features
 
@@ -84,6 +85,8 @@ def random_split(
     >>> train.size, val.size, test.size
     (2, 2, 2)
     """
+    for name, option, least in (("per_class", per_class, 1), ("val", val, 0), ("test", test, 0), ("seed", seed, 0)):
+        whole_number(name, option, least)
     known = np.asarray(labels)
     counts = np.bincount(known[known >= 0])
     scarce = np.flatnonzero(counts < per_class)

@@ -129,12 +129,23 @@ def make_problem(graph: Graph, tree: ContributionTree) -> Problem:
 
 def marginals(game: Game, order: Order, walk: Walk) -> UnitArray:
     """(p,) marginal contribution of every player in one order, in units; 0 where it was not visited."""
+    utility = walk.utility if float(game.empty).is_integer() else walk.utility.astype(np.float64)
     steps = order.steps()[:-1]
-    change = np.diff(walk.utility, prepend=np.array([game.empty], dtype=walk.utility.dtype))
-    result = np.zeros_like(walk.utility, shape=game.n_players)
+    change = np.diff(utility, prepend=np.array([game.empty], dtype=utility.dtype))
+    result = np.zeros_like(utility, shape=game.n_players)
     credited = order.visited[steps]
     result[order.players[steps[credited]]] = change[credited]
     if not np.isfinite(result).all():
         player = int(np.flatnonzero(~np.isfinite(result))[0])
         raise FloatingPointError(f"the utility is not a finite number when player {player} joins")
     return result
+
+
+def check_order(game: Game, order: Order) -> None:
+    """Every player of the game joins once; else the order was drawn for another game."""
+    n, places = game.n_players, len(order.players)
+    if places != n or (np.bincount(order.players, minlength=n) != 1).any():
+        raise ValueError(
+            f"an order of {places} places does not hold each of the game's {n} players once: "
+            "draw the orders from the same tree that the game has"
+        )

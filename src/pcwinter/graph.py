@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from pcwinter._options import number, whole_number
 from pcwinter._types import IntArray, Sparse
 
 SparseLike: TypeAlias = "sp.sparray[Any, Any] | sp.spmatrix[Any]"
@@ -27,12 +28,9 @@ class Recipe:
     weight_decay: float = 5e-4
 
     def __post_init__(self) -> None:
-        if not (0 < self.learning_rate < np.inf):
-            raise ValueError(f"learning_rate is {self.learning_rate}, expected a positive number")
-        if self.epochs != int(self.epochs) or self.epochs < 1:
-            raise ValueError(f"epochs is {self.epochs}, expected a whole number of at least 1")
-        if not (0 <= self.weight_decay < np.inf):
-            raise ValueError(f"weight_decay is {self.weight_decay}, expected 0 or a positive number")
+        object.__setattr__(self, "learning_rate", number("learning_rate", self.learning_rate))
+        object.__setattr__(self, "epochs", whole_number("epochs", self.epochs, 1))
+        object.__setattr__(self, "weight_decay", number("weight_decay", self.weight_decay, zero=True))
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -155,7 +153,12 @@ def normalize_features(features: ArrayLike | SparseLike, how: str) -> Sparse:
                 'which row sums do not suit: use "standard" instead of "row"'
             )
         rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
-        x.data /= np.bincount(rows, weights=x.data)[rows]
+        sums = np.bincount(rows, weights=x.data)
+        if not np.isfinite(sums).all():
+            raise ValueError(
+                f"row {np.flatnonzero(~np.isfinite(sums))[0]} of features has an infinite sum: scale it down"
+            )
+        x.data /= sums[rows]
     elif how == "standard":
         dense = x.toarray()
         constant = np.ptp(dense, axis=0) == 0  # not std: rounding can make that of a constant column positive
@@ -166,6 +169,8 @@ def normalize_features(features: ArrayLike | SparseLike, how: str) -> Sparse:
 
 def _check_features(features: ArrayLike | SparseLike) -> Sparse:
     """(n, d) anything -> a fresh canonical CSR array."""
+    if isinstance(features, np.ma.MaskedArray):
+        raise TypeError("features is a masked array, but every feature needs a value: fill it first")
     sparse = sp.issparse(features)
     given: Any = features if sparse else _asarray(features, "features", "an (n, d) array of numbers")
     if given.dtype.kind not in "biufO":

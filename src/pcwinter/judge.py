@@ -6,10 +6,11 @@ remaining training graph (not over local graphs, as in the game).
 
 import numpy as np
 
+from pcwinter._options import whole_number
 from pcwinter._types import Sparse
 from pcwinter.graph import Graph
 from pcwinter.heads.softmax import Softmax, fit_scores
-from pcwinter.metrics import class_ends, find_metric, measure
+from pcwinter.metrics import TIE, class_ends, find_metric, measure
 from pcwinter.propagation import propagate
 
 
@@ -17,6 +18,7 @@ def judge(graph: Graph, *, hops: int = 2, training: Sparse | None = None, head: 
     """Accuracy on the test nodes; `training` replaces the adjacency of the training graph."""
     if not len(graph.test):
         raise ValueError("the graph has no test nodes: the judge needs some")
+    hops = whole_number("hops", hops, 1)
     adjacency = graph.training if training is None else training
     rows = propagate(adjacency, graph.features, hops)[graph.train]
     test = graph.test[np.argsort(graph.labels[graph.test], kind="stable")]
@@ -25,4 +27,4 @@ def judge(graph: Graph, *, hops: int = 2, training: Sparse | None = None, head: 
     everybody = [np.arange(len(graph.train))]
     scores = fit_scores(rows, graph.labels[graph.train], everybody, graph.n_classes, recipe, z)[0]
     ends = class_ends(graph.labels[test], graph.n_classes)
-    return float(measure(find_metric("accuracy").code, scores, ends, 1.0, np.empty(0))) / len(test)
+    return float(measure(find_metric("accuracy").code, scores, ends, 1.0, TIE, np.empty(0))) / len(test)

@@ -1,8 +1,9 @@
 """Scores of the validation nodes -> utility: larger is better.
 
 Validation nodes are sorted by class and scores stored class-major, (classes, nodes), so that
-every loop below runs over neighbouring numbers. Two scores closer than TIE are a tie, and ties go
-to the lowest class: without that, rounding would decide where a score is exactly tied.
+every loop below runs over neighbouring numbers. Two scores closer than `tie` are a tie, and ties go
+to the lowest class: without that, rounding would decide where a score is exactly tied. A score that is
+not finite makes the utility not a number, which stops the run.
 """
 
 from dataclasses import dataclass
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcwinter._jit import compiled
-from pcwinter._types import FloatArray, IntArray
+from pcwinter._types import FloatArray, IntArray, UnitArray
+from pcwinter.orders import Order
 
-TIE = 1e-9  # scores are of the order 1
+TIE = 1e-9  # relative to the size of the scores
 ACCURACY, MACRO_F1, PROBABILITY, LOG_LIKELIHOOD = range(4)
 
 
@@ -50,9 +52,18 @@ METRICS = {
 
 def find_metric(name: str) -> Metric:
     """The metric of that name."""
-    if name not in METRICS:
+    if not isinstance(name, str) or name not in METRICS:
         raise ValueError(f"metric is {name!r}, expected one of {', '.join(METRICS)}")
     return METRICS[name]
+
+
+def whole(metric: Metric, utility: FloatArray, order: Order) -> UnitArray:
+    """Utilities of a walk in units: whole numbers for accuracy, after checking that all are numbers."""
+    if not np.isfinite(utility).all():
+        step = int(np.flatnonzero(~np.isfinite(utility))[0])
+        player = int(order.players[order.steps()[step]])
+        raise FloatingPointError(f"the utility is not a finite number when player {player} joins")
+    return utility.astype(np.int64) if metric.code == ACCURACY else utility
 
 
 def class_ends(targets: IntArray, n_classes: int) -> IntArray:
@@ -61,19 +72,21 @@ def class_ends(targets: IntArray, n_classes: int) -> IntArray:
 
 
 @compiled
-def measure(code: int, scores: FloatArray, ends: IntArray, temperature: float, detail: FloatArray) -> float:
+def measure(code: int, scores: FloatArray, ends: IntArray, temperature: float, tie: float, detail: FloatArray) -> float:
     """Utility of class-major scores; accuracy as a count of nodes.
 
     `detail`, (v,) or empty, receives the part of each validation node (not for macro-F1).
     """
     n_classes, n = scores.shape
+    if not np.isfinite(scores.sum()):
+        return np.nan
     if code == MACRO_F1:
-        return _macro_f1(scores, ends)
+        return _macro_f1(scores, ends, tie)
     total = 0.0
     for y in range(n_classes):
         for i in range(ends[y], ends[y + 1]):
             if code == ACCURACY:
-                part = 1.0 if predict(scores, i) == y else 0.0
+                part = 1.0 if predict(scores, i, tie) == y else 0.0
             else:
                 top = scores[0, i]
                 for c in range(1, n_classes):
@@ -90,11 +103,11 @@ def measure(code: int, scores: FloatArray, ends: IntArray, temperature: float, d
 
 
 @compiled
-def predict(scores: FloatArray, i: int) -> int:
+def predict(scores: FloatArray, i: int, tie: float) -> int:
     """The class with the largest score, the lowest one among ties."""
     best = 0
     for c in range(1, scores.shape[0]):
-        if scores[c, i] > scores[best, i] + TIE:
+        if scores[c, i] > scores[best, i] + tie:
             best = c
     return best
 
@@ -102,21 +115,22 @@ def predict(scores: FloatArray, i: int) -> int:
 @compiled
 def predictions(scores: FloatArray) -> IntArray:
     """(v,) predicted classes of class-major scores."""
+    tie = TIE * np.abs(scores).max()
     classes = np.empty(scores.shape[1], dtype=np.int64)
     for i in range(len(classes)):
-        classes[i] = predict(scores, i)
+        classes[i] = predict(scores, i, tie)
     return classes
 
 
 @compiled
-def _macro_f1(scores: FloatArray, ends: IntArray) -> float:
+def _macro_f1(scores: FloatArray, ends: IntArray, tie: float) -> float:
     """Mean over the classes that occur among the validation nodes of 2 tp / (predicted + true)."""
     n_classes = scores.shape[0]
     hits = np.zeros(n_classes)
     predicted = np.zeros(n_classes)
     for y in range(n_classes):
         for i in range(ends[y], ends[y + 1]):
-            c = predict(scores, i)
+            c = predict(scores, i, tie)
             predicted[c] += 1
             if c == y:
                 hits[y] += 1
@@ -130,30 +144,30 @@ def _macro_f1(scores: FloatArray, ends: IntArray) -> float:
 
 
 @compiled
-def margins(scores: FloatArray, ends: IntArray, gap: FloatArray, right: FloatArray) -> None:
+def margins(scores: FloatArray, ends: IntArray, tie: float, gap: FloatArray, right: FloatArray) -> None:
     """For each validation node, by how much the predicted class leads, and whether it is the true one (1 or 0)."""
     n_classes = scores.shape[0]
     for y in range(n_classes):
         for i in range(ends[y], ends[y + 1]):
-            named = predict(scores, i)
+            named = predict(scores, i, tie)
             right[i] = 1.0 if named == y else 0.0
             gap[i] = np.inf
             for c in range(n_classes):
                 if c != named:
-                    lead = scores[named, i] - scores[c, i] + (TIE if c > named else -TIE)
+                    lead = scores[named, i] - scores[c, i] + (tie if c > named else -tie)
                     gap[i] = min(gap[i], lead)
 
 
 @compiled
 def count_correct(
-    scores: FloatArray, a: FloatArray, b: FloatArray, ends: IntArray, gap: FloatArray, right: FloatArray
-) -> int:
+    scores: FloatArray, a: FloatArray, b: FloatArray, ends: IntArray, tie: float, gap: FloatArray, right: FloatArray
+) -> float:
     """Number of validation nodes that `scores + b a^T` classifies correctly; `gap` and `right` are those of `scores`.
 
     A lead changes by at most |a| (max b - min b). Only nodes whose lead is smaller are looked at class by class.
     """
     n_classes = scores.shape[0]
-    spread = b.max() - b.min()
+    spread = b.max() - b.min()  # not a number if one is not, and then every node is looked at
     correct = 0
     for y in range(n_classes):
         for i in range(ends[y], ends[y + 1]):
@@ -163,7 +177,9 @@ def count_correct(
             best, top = 0, scores[0, i] + a[i] * b[0]
             for c in range(1, n_classes):
                 score = scores[c, i] + a[i] * b[c]
-                if score > top + TIE:
+                if score > top + tie:
                     best, top = c, score
+            if not np.isfinite(top):
+                return np.nan
             correct += best == y
-    return correct
+    return float(correct)

@@ -112,9 +112,12 @@ def sampler(
 
 def check_truncation(hops: int, family: str, truncation: Truncation) -> tuple[float, ...]:
     """The truncation as a tuple, after checking it and the name of the family."""
-    if family not in FAMILIES:
+    if not isinstance(family, str) or family not in FAMILIES:
         raise ValueError(f"orders is {family!r}, expected one of {', '.join(FAMILIES)}")
-    ratios = tuple(float(t) for t in truncation)
+    try:
+        ratios = tuple(float(t) for t in truncation)
+    except (TypeError, ValueError):
+        raise ValueError(f"truncation is {truncation!r}, expected one ratio per hop, such as (0.5, 0.7)") from None
     if not ratios:
         return ratios
     if family != "dfs":
@@ -128,7 +131,8 @@ def check_truncation(hops: int, family: str, truncation: Truncation) -> tuple[fl
 
 def expected_visits(tree: ContributionTree, truncation: Truncation = ()) -> float:
     """Expected number of players that a DFS order visits, null ones included: the paper's retraining count."""
-    if not len(truncation):
+    truncation = check_truncation(tree.hops, "dfs", truncation)
+    if not truncation:
         return float(tree.n_players)
     share = np.ones(tree.n_players)
     inner = tree.parent >= 0
@@ -138,6 +142,7 @@ def expected_visits(tree: ContributionTree, truncation: Truncation = ()) -> floa
 
 def count_orders(tree: ContributionTree, family: str = "dfs") -> int:
     """Number of orders in the family."""
+    check_truncation(tree.hops, family, ())
     if family == "free":
         return math.factorial(tree.n_players)
     if family == "precedence":  # the hook length formula for forests
@@ -214,9 +219,9 @@ def _descend_all(tree: ContributionTree, ok: BoolArray) -> BoolArray:
 def _visited_children(tree: ContributionTree, truncation: Truncation) -> IntArray:
     """(p,) how many of its siblings are visited, itself among the candidates: ceil(n (1 - t)), exactly.
 
-    The ratio is read as the decimal number that was written, since 10 * (1 - 0.7) is not 3 in binary.
+    The ratio is read as the simple fraction that was meant, since 10 * (1 - 0.7) is not 3 in binary.
     """
-    kept = [1 - Fraction(repr(float(t))) for t in truncation]
+    kept = [1 - Fraction(float(t)).limit_denominator(10_000) for t in truncation]
     children, inner = tree.children, tree.parent >= 0
     limit = np.full(tree.n_players, tree.n_players)
     pairs = np.stack([tree.depth[inner], children[tree.parent[inner]]], axis=1)

@@ -23,6 +23,9 @@ def check_directory(out: Path) -> None:
         raise FileExistsError(
             f"{out} is not empty and holds no run.json, so its files may be yours: name an empty or a new directory"
         )
+    existing = next(place for place in (out, *out.absolute().parents) if place.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise PermissionError(f"{out} cannot be written, since {existing} does not allow it: name another place")
 
 
 def write(values: Values, out: Path) -> None:
@@ -41,6 +44,7 @@ def write(values: Values, out: Path) -> None:
     calibration = asdict(values.calibration) if values.calibration else None
     story = {
         "status": values.status,
+        **values.asked,
         "head": values.head,
         "calibration": calibration,
         "hops": tree.hops,

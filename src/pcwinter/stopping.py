@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.stats
 
+from pcwinter._options import number, whole_number
 from pcwinter._types import FloatArray
 
 WINDOW = 20  # orders between the two estimates that `converged` compares
@@ -26,7 +27,7 @@ class Progress:
     values: FloatArray  # (n,)
     stderr: FloatArray  # (n,)
     earlier: FloatArray | None  # (n,) values WINDOW orders ago
-    halves: tuple[FloatArray, FloatArray]  # values from the even and from the odd blocks
+    halves: tuple[FloatArray, FloatArray]  # values from the even and from the odd blocks, 0 before the first
 
     @property
     def change(self) -> float:
@@ -59,21 +60,20 @@ class Rule:
 
 def permutations(n: int) -> Rule:
     """Exactly `n` orders."""
-    n = _positive("permutations", n)
+    n = whole_number("permutations", n, 1)
     return Rule(lambda p: f"All {n:,} orders that were asked for were drawn." if p.orders >= n else None, limit=n)
 
 
 def at_most(n: int) -> Rule:
     """Give up after `n` orders."""
-    n = _positive("max_permutations", n)
+    n = whole_number("max_permutations", n, 1)
     sentence = f"The {n:,} permitted orders were drawn before any other rule was met: permit more, or ask for less."
     return Rule(lambda p: sentence if p.orders >= n else None, limit=n)
 
 
 def seconds(limit: float) -> Rule:
     """Stop after the first block that ends past `limit` seconds."""
-    if not limit > 0:
-        raise ValueError(f"seconds is {limit}, expected a positive number")
+    limit = number("seconds", limit)
     return Rule(
         lambda p: (
             f"The time limit of {limit:g} seconds was reached after {p.orders:,} orders."
@@ -89,8 +89,7 @@ def converged(tolerance: float = 0.05, *, literal: bool = False) -> Rule:
     `literal` takes the mean of |v_t - v_(t - 20)| / |v_t| instead, with 0 / 0 = 0, as the paper writes it;
     it is never met while a value passes through exactly 0.
     """
-    if not tolerance > 0:
-        raise ValueError(f"tolerance is {tolerance}, expected a positive number")
+    tolerance = number("tolerance", tolerance)
 
     def check(p: Progress) -> str | None:
         change = _mean_ratio(p) if literal else p.change
@@ -106,8 +105,7 @@ def converged(tolerance: float = 0.05, *, literal: bool = False) -> Rule:
 
 def largest_stderr(bound: float) -> Rule:
     """No value has a standard error above `bound`."""
-    if not bound > 0:
-        raise ValueError(f"largest_stderr is {bound}, expected a positive number")
+    bound = number("largest_stderr", bound)
 
     def check(p: Progress) -> str | None:
         largest = float(p.stderr.max())
@@ -118,7 +116,7 @@ def largest_stderr(bound: float) -> Rule:
 
 def rank_stability(correlation: float = 0.95) -> Rule:
     """Values from the even and from the odd blocks agree: Spearman correlation of at least `correlation`."""
-    if not 0 < correlation <= 1:
+    if number("rank_stability", correlation) > 1:
         raise ValueError(f"rank_stability is {correlation}, expected a correlation above 0 and at most 1")
 
     def check(p: Progress) -> str | None:
@@ -141,9 +139,3 @@ def _mean_ratio(p: Progress) -> float:
     moved, size = np.abs(p.values - p.earlier), np.abs(p.values)
     ratio = np.divide(moved, size, out=np.where(moved > 0, np.inf, 0.0), where=size > 0)
     return float(ratio.mean())
-
-
-def _positive(name: str, n: int) -> int:
-    if n != int(n) or n < 1:
-        raise ValueError(f"{name} is {n}, expected a whole number of at least 1")
-    return int(n)

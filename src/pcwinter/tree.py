@@ -13,10 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._jit import compiled
+from pcwinter._options import whole_number
 from pcwinter._types import BoolArray, Incidence, IntArray
 from pcwinter.graph import Graph
 
-BYTES_PER_PLAYER = 250  # measured: the tree, its incidence matrices, one order and its marginals
 LEVELS = ("own", "path", "edge")
 
 
@@ -95,13 +95,12 @@ def contribution_tree(graph: Graph, hops: int = 2, *, max_players: int = 10_000_
     The number of players is the number of walks, which grows like degree ** hops; it is
     counted first, and nothing is allocated when there are more than `max_players`.
     """
-    if hops != int(hops) or hops < 1:
-        raise ValueError(f"hops is {hops!r}, but a computation tree needs a whole number of at least 1 hop")
-    hops = int(hops)
+    hops, max_players = whole_number("hops", hops, 1), whole_number("max_players", max_players, 1)
     n = count_players(graph, hops)
+    # 270 + 60 hops bytes a player were measured: the tree, its incidence matrices, one order and its marginals
     if n > max_players:
         raise ValueError(
-            f"the contribution tree would have {n:.4g} players (about {n * BYTES_PER_PLAYER / 1e9:.3g} GB) with "
+            f"the contribution tree would have {n:.4g} players (about {n * (270 + 60 * hops) / 1e9:.3g} GB) with "
             f"hops={hops}, more than max_players={max_players:,}: use fewer hops or labelled nodes, "
             "or raise max_players if the memory is there"
         )
@@ -129,7 +128,10 @@ def count_players(graph: Graph, hops: int) -> float:
     total = float(len(graph.train))
     for _ in range(hops):
         walks = np.asarray(graph.training @ walks)
-        total += float(walks[graph.train].sum())
+        more = float(walks[graph.train].sum())
+        if more == 0 or total == np.inf:
+            break
+        total += more
     return total
 
 

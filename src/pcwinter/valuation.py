@@ -1,20 +1,22 @@
 """Graph -> Values: what every player, node and edge is worth; the whole flow in one call."""
 
+import math
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from pcwinter._options import whole_number
 from pcwinter._types import FloatArray, IntArray
 from pcwinter.game import GraphGame, make_problem
 from pcwinter.graph import Graph
 from pcwinter.heads.calibration import Calibration, calibrate
 from pcwinter.heads.ridge import Ridge, RidgeWalker
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker
-from pcwinter.metrics import ACCURACY, MACRO_F1, class_ends, find_metric, measure
+from pcwinter.metrics import ACCURACY, LOG_LIKELIHOOD, MACRO_F1, TIE, class_ends, find_metric, measure
 from pcwinter.orders import Truncation, check_truncation, count_orders, every_order, sampler
 from pcwinter.stopping import Progress, Rule, at_most, converged
 from pcwinter.stopping import permutations as exactly
@@ -37,6 +39,7 @@ class Values:
     utility_full: float
     utility_roots: float  # labelled nodes alone, without any edge
     utility_empty: float
+    asked: Mapping[str, object]  # metric, orders, truncation, seed
     head: str  # the head with its parameters
     calibration: Calibration | None
     warnings: tuple[str, ...]
@@ -143,11 +146,14 @@ def value(
     if stop is None:
         limit = at_most(max_permutations)
         stop = converged(tolerance) | limit if permutations is None else exactly(permutations)
-    truncation = check_truncation(hops, orders, truncation)
-    if seed != int(seed) or seed < 0:
-        raise ValueError(f"seed is {seed}, expected a whole number of at least 0")
-    if bootstrap != int(bootstrap) or bootstrap < 0 or bootstrap == 1:
-        raise ValueError(f"bootstrap is {bootstrap}, expected 0 or a number of resamplings of at least 2")
+    elif not isinstance(stop, Rule):
+        raise ValueError(f"stop is {stop!r}, expected a rule such as pcwinter.stopping.converged()")
+    elif permutations is not None:
+        raise ValueError("permutations and stop both say when to end: give one of them")
+    seed, bootstrap = whole_number("seed", seed, 0), whole_number("bootstrap", bootstrap, 0)
+    truncation = _check_request(graph, hops, head, metric, orders, truncation)
+    if bootstrap == 1:
+        raise ValueError("bootstrap is 1, expected 0 or a number of resamplings of at least 2")
     if bootstrap and not find_metric(metric).additive:
         raise ValueError(f"the bootstrap needs a metric that is a mean over validation nodes, which {metric} is not")
     began = time.perf_counter()
@@ -168,7 +174,8 @@ def value(
     )
     done = result.tally
     spread = {name: bootstrap_stderr(sums, done.orders, bootstrap, seed) for name, sums in done.detail.items()}
-    return _values(graph, tree, game, result, spread, title, calibration, setup)
+    asked = {"metric": metric, "orders": orders, "truncation": list(truncation), "seed": seed}
+    return _values(graph, tree, game, result, spread, asked, title, calibration, setup)
 
 
 def exact_value(
@@ -182,20 +189,22 @@ def exact_value(
     max_orders: int = 100_000,
 ) -> Values:
     """Exact values from all permissible orders; for the smallest of graphs only."""
+    truncation = _check_request(graph, hops, head, metric, orders, truncation)
     began = time.perf_counter()
     tree = contribution_tree(graph, hops)
-    truncation = check_truncation(hops, orders, truncation)
     n = count_orders(tree, orders)
-    if n > max_orders:
+    if n > whole_number("max_orders", max_orders, 1):
+        many = f"{n:,}" if n < 10**15 else f"about 10^{int(math.log10(n))}"
         raise ValueError(
-            f"there are {n:.3g} {orders} orders of {tree.n_players} players, more than max_orders={max_orders:,}: "
+            f"there are {many} {orders} orders of {tree.n_players} players, more than max_orders={max_orders:,}: "
             "estimate with pcwinter.value instead, or take a smaller graph"
         )
     game, title, calibration = graph_game(graph, tree, head, metric)
     levels = {level: tree.incidence(level) for level in LEVELS}
     setup = time.perf_counter() - began
     result = exact(game, every_order(tree, orders, truncation), levels=levels)
-    return _values(graph, tree, game, result, {}, title, calibration, setup)
+    asked = {"metric": metric, "orders": orders, "truncation": list(truncation), "seed": None}
+    return _values(graph, tree, game, result, {}, asked, title, calibration, setup)
 
 
 def graph_game(
@@ -203,9 +212,8 @@ def graph_game(
 ) -> tuple[GraphGame, str, Calibration | None]:
     """The game of a graph, the head's description with its parameters, and what was calibrated."""
     chosen = find_metric(metric)
+    _check_head(head)
     if isinstance(head, str):
-        if head not in ("ridge", "softmax"):
-            raise ValueError(f"head is {head!r}, expected ridge or softmax")
         head = Ridge() if head == "ridge" else Softmax()
     problem = make_problem(graph, tree)
     if isinstance(head, Softmax):
@@ -220,16 +228,38 @@ def graph_game(
         penalty, bias, temperature = calibration.penalty, calibration.bias, calibration.temperature
     ridge = RidgeWalker(problem, penalty, bias, chosen, temperature=temperature or 1.0)
     title = f"ridge head, penalty {penalty:g}, bias {bias:g}"
+    if needs_temperature:
+        title += f", temperature {temperature:.3g}"
     return GraphGame(problem, ridge, chosen), title, calibration
 
 
-def _naming_the_most_frequent(game: GraphGame) -> float:
-    """Utility of a model that is sure of the most frequent class everywhere."""
+def _check_request(
+    graph: Graph, hops: int, head: object, metric: str, orders: str, truncation: Truncation
+) -> tuple[float, ...]:
+    """Refuse before any work is done; returns the truncation as a tuple."""
+    if not isinstance(graph, Graph):
+        raise ValueError(f"graph is {graph!r}, expected a pcwinter.Graph: build one, or load one with pcwinter.load")
+    _check_head(head)
+    find_metric(metric)
+    return check_truncation(whole_number("hops", hops, 1), orders, truncation)
+
+
+def _check_head(head: object) -> None:
+    if not (isinstance(head, Ridge | Softmax) or (isinstance(head, str) and head in ("ridge", "softmax"))):
+        raise ValueError(f"head is {head!r}, expected ridge, softmax, or a pcwinter.Ridge(...) or Softmax(...)")
+
+
+def _constant_model(game: GraphGame) -> float:
+    """Utility of naming the most frequent class everywhere; with log-likelihood, of the frequencies."""
     problem = game.problem
+    frequency = np.bincount(problem.targets, minlength=problem.n_classes) / len(problem.targets)
     scores = np.zeros((problem.n_classes, len(problem.targets)))
-    scores[np.bincount(problem.targets).argmax()] = 1e3
+    if game.metric.code == LOG_LIKELIHOOD:
+        scores += np.log(np.maximum(frequency, 1e-300))[:, None]
+    else:
+        scores[frequency.argmax()] = 1e3
     ends = class_ends(problem.targets, problem.n_classes)
-    return game.unit * float(measure(game.metric.code, scores, ends, 1.0, np.empty(0)))
+    return game.unit * float(measure(game.metric.code, scores, ends, 1.0, TIE, np.empty(0)))
 
 
 def _values(
@@ -238,13 +268,14 @@ def _values(
     game: GraphGame,
     result: Estimate,
     spread: dict[str, FloatArray],
+    asked: Mapping[str, object],
     title: str,
     calibration: Calibration | None,
     setup: float,
 ) -> Values:
     full, roots = game.utility(np.ones_like(tree.null)), game.utility(tree.depth == 0)
     notes = []
-    constant = _naming_the_most_frequent(game)
+    constant = _constant_model(game)
     if full <= constant:
         notes.append(
             f"the model of all players scores {full:.4f} on the validation nodes, no better than always naming their "
@@ -264,6 +295,7 @@ def _values(
         utility_full=full,
         utility_roots=roots,
         utility_empty=game.empty * game.unit,
+        asked=asked,
         head=title,
         calibration=calibration,
         warnings=tuple(notes),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcwinter._types import FloatArray, Incidence, UnitArray
-from pcwinter.game import Game, GraphGame, marginals
+from pcwinter.game import Game, GraphGame, check_order, marginals
 from pcwinter.orders import Order
 from pcwinter.stopping import WINDOW, Progress, Rule
 
@@ -26,14 +26,26 @@ Draw = Callable[[np.random.Generator], Order]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Count, sum and sum of squares, in units of the game: whole numbers for accuracy, so exact."""
+    """Count, sum and spread, in units of the game.
+
+    Accuracy comes in whole numbers, and so does all that is kept of it: adding is exact. For other metrics squares
+    are taken from the mean, since n squares - total^2 would lose what is small beside the mean.
+    """
 
     n: int
     total: UnitArray
-    squares: UnitArray
+    squares: UnitArray  # sum of x^2 for whole numbers, else sum of (x - mean)^2
+
+    @staticmethod
+    def of(x: UnitArray) -> "Moments":
+        """Moments of one observation."""
+        return Moments(1, x, x * x if x.dtype.kind == "i" else np.zeros_like(x))
 
     def __add__(self, other: "Moments") -> "Moments":
-        return Moments(self.n + other.n, self.total + other.total, self.squares + other.squares)
+        squares = self.squares + other.squares
+        if squares.dtype.kind != "i":
+            squares += (self.total / self.n - other.total / other.n) ** 2 * (self.n * other.n / (self.n + other.n))
+        return Moments(self.n + other.n, self.total + other.total, squares)
 
     def mean(self, unit: float) -> FloatArray:
         """Means in plain numbers."""
@@ -43,9 +55,10 @@ class Moments:
         """Standard errors of the means in plain numbers; not a number after a single order."""
         if self.n < 2:
             return np.full(len(self.total), np.nan)
-        # n squares - total^2 is exact in whole numbers
-        variance = np.maximum(self.n * self.squares - self.total * self.total, 0) / (self.n * (self.n - 1))
-        return np.asarray(np.sqrt(variance / self.n) * unit, dtype=np.float64)
+        squares = self.squares
+        if squares.dtype.kind == "i":
+            squares = (self.n * squares - self.total * self.total) / self.n
+        return np.asarray(np.sqrt(squares / (self.n * (self.n - 1))) * unit, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +86,7 @@ class Tally:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimate:
     """A tally, and how it came to an end."""
 
@@ -83,6 +96,9 @@ class Estimate:
     seconds: float
     change: FloatArray  # (blocks,) the convergence measure after each block
     exact: bool = False
+
+    def __repr__(self) -> str:
+        return f"Estimate of {len(self.mean()):,} players from {self.tally.orders:,} orders. {self.status}"
 
     def mean(self, level: str = "player") -> FloatArray:
         """Values of a level in plain numbers."""
@@ -98,18 +114,19 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: bool = Fa
     """Walk the orders one after the other and add up the marginal contributions."""
     total: Tally | None = None
     for order in orders:
+        check_order(game, order)
         sums: dict[str, FloatArray] = {}
         if detail:
-            assert isinstance(game, GraphGame)
+            if not isinstance(game, GraphGame):
+                raise TypeError("detail by validation node needs the game of a graph")
             walk, parts = game.walk_detail(order)
             sums = {name: _by_node(game, order, parts, matrix) for name, matrix in levels.items()}
         else:
             walk = game.walk(order)
         steps = marginals(game, order, walk)
-        moments = {"player": Moments(1, steps, steps * steps)}
+        moments = {"player": Moments.of(steps)}
         for name, matrix in levels.items():
-            rows = np.asarray(matrix @ steps)
-            moments[name] = Moments(1, rows, rows * rows)
+            moments[name] = Moments.of(np.asarray(matrix @ steps))
         one = Tally(moments, sums, int(order.visited.sum()), walk.evaluations, walk.baselines)
         total = one if total is None else total + one
     if total is None:
@@ -137,7 +154,7 @@ def estimate(
     """Draw orders until `stop` is met by the values of the level `watch`."""
     levels = levels or {}
     began = time.perf_counter()
-    halves: list[FloatArray] = [np.zeros(1), np.zeros(1)]
+    halves: list[Moments | None] = [None, None]
     recent: deque[FloatArray] = deque(maxlen=WINDOW // BLOCK)
     changes: list[float] = []
     total: Tally | None = None
@@ -145,12 +162,16 @@ def estimate(
     while status is None:
         begin = total.orders if total else 0
         end = begin + BLOCK if stop.limit is None else min(begin + BLOCK, stop.limit)
-        block = tally(game, block_of_orders(draw, seed, begin, end), levels, detail)
+        try:
+            block = tally(game, block_of_orders(draw, seed, begin, end), levels, detail)
+        except FloatingPointError as error:
+            raise FloatingPointError(f"among orders {begin} to {end - 1} of seed {seed}: {error}") from error
         total = block if total is None else total + block
 
         watched = total.levels[watch]
-        half = begin // BLOCK % 2
-        halves[half] = halves[half] + block.levels[watch].mean(game.unit)
+        half, mine = begin // BLOCK % 2, block.levels[watch]
+        before = halves[half]
+        halves[half] = mine if before is None else before + mine
         values = watched.mean(game.unit)
         now = Progress(
             orders=total.orders,
@@ -159,7 +180,7 @@ def estimate(
             values=values,
             stderr=watched.stderr(game.unit),
             earlier=recent[0] if len(recent) == recent.maxlen and end - begin == BLOCK else None,
-            halves=(np.broadcast_to(halves[0], values.shape), np.broadcast_to(halves[1], values.shape)),
+            halves=(_mean(halves[0], values, game.unit), _mean(halves[1], values, game.unit)),
         )
         recent.append(values)
         changes.append(now.change)
@@ -168,6 +189,10 @@ def estimate(
         status = stop.check(now)
     assert total is not None
     return Estimate(total, game.unit, status, time.perf_counter() - began, np.array(changes))
+
+
+def _mean(moments: Moments | None, like: FloatArray, unit: float) -> FloatArray:
+    return np.zeros_like(like) if moments is None else moments.mean(unit)
 
 
 def exact(game: Game, orders: Iterable[Order], *, levels: Levels | None = None) -> Estimate:

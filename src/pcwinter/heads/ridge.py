@@ -15,10 +15,11 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from pcwinter._options import number
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter.heads.ridge_rows import walk_rows
 from pcwinter.heads.ridge_trees import Scoring, Walked, walk_dual, walk_primal
-from pcwinter.metrics import Metric, class_ends, measure
+from pcwinter.metrics import TIE, Metric, class_ends, measure, whole
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import Problem, coefficients, empty_state
 
@@ -37,17 +38,18 @@ class Ridge:
     def __post_init__(self) -> None:
         for name in ("penalty", "bias", "temperature"):
             value = getattr(self, name)
-            if value is not None and not (np.isfinite(value) and (value > 0 or (name == "bias" and value == 0))):
-                raise ValueError(f"{name} of the ridge head is {value}, expected a positive finite number")
+            if value is not None:
+                object.__setattr__(self, name, number(f"{name} of the ridge head", value, zero=name == "bias"))
 
 
 def inverse_norm(rows: Sparse) -> float:
     """s^2, the inverse mean squared norm of the complete rows."""
-    norm = float(rows.multiply(rows).sum()) / rows.shape[0]
-    if not norm > 0:
+    with np.errstate(over="ignore", under="ignore"):
+        norm = float(np.mean(rows.multiply(rows).sum(axis=1)))
+    if not 1e-200 < norm < 1e200:
         raise ValueError(
-            "the representations of all labelled nodes are zero, so the ridge head cannot scale them: "
-            "give the labelled nodes or their neighbours features that are not all zero"
+            f"the mean squared norm of the labelled nodes' representations is {norm:g}, so the ridge head cannot scale "
+            "them: give the labelled nodes or their neighbours features that are neither all zero nor that extreme"
         )
     return 1 / norm
 
@@ -88,6 +90,8 @@ class RidgeWalker:
         width = len(active)
         self.primal = width + 1 < len(problem.labels) if primal is None else primal
         self.to_validation = np.empty((0, 0))
+        everybody = np.ones(len(local.slot), dtype=np.bool_)
+        self.tie = TIE * float(np.abs(self._scores(everybody)).max())  # scores shrink as the penalty grows
         if self.primal:
             self.coordinates = np.zeros((len(nodes), width + 1))
             self.coordinates[:, :width] = self.features.toarray()
@@ -137,6 +141,7 @@ class RidgeWalker:
             self.metric.code,
             self.ends,
             self.temperature,
+            self.tie,
             self.metric.empty(self.problem.n_classes),
             np.empty(n),
             np.empty(n),
@@ -198,26 +203,22 @@ class RidgeWalker:
                 scoring,
                 walked,
             )
-        utility = walked.utility
-        counted = utility.astype(np.int64) if self.metric.name == "accuracy" else utility
-        return Walk(counted, int(walked.counts[0]), int(walked.counts[1])), walked.detail
+        utility = whole(self.metric, walked.utility, order)
+        return Walk(utility, int(walked.counts[0]), int(walked.counts[1])), walked.detail
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, solved from scratch, in units of the game."""
-        local = self.problem.local
-        used = np.flatnonzero(coalition[local.parent < 0])
-        if not len(used):
+        if not coalition[self.problem.tree.roots].any():
             return self.metric.empty(self.problem.n_classes)
-        weights = sp.csr_array(
-            (coefficients(local, coalition), self.basis, local.begin),
-            shape=(len(self.problem.labels), self.features.shape[0]),
-        )
+        scores = self._scores(coalition)
+        return float(measure(self.metric.code, scores, self.ends, self.temperature, self.tie, np.empty(0)))
+
+    def _scores(self, coalition: BoolArray) -> FloatArray:
+        """(c, v) scores of a coalition with labelled nodes, by one solve."""
+        local = self.problem.local
+        used = np.flatnonzero(coalition[self.problem.tree.roots])
+        shape = (len(self.problem.labels), self.features.shape[0])
+        weights = sp.csr_array((coefficients(local, coalition), self.basis, local.begin), shape=shape)
         rows = np.asarray((weights @ self.features)[used].toarray(), dtype=np.float64)
-        scores = solve(
-            rows @ rows.T + self.constant,
-            np.asarray(self.validation @ rows.T).T + self.constant,
-            self.problem.labels[used],
-            self.problem.n_classes,
-            self.penalty,
-        )
-        return float(measure(self.metric.code, scores, self.ends, self.temperature, np.empty(0)))
+        kernel, cross = rows @ rows.T + self.constant, np.asarray(self.validation @ rows.T).T + self.constant
+        return solve(kernel, cross, self.problem.labels[used], self.problem.n_classes, self.penalty)

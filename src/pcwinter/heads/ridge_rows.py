@@ -8,7 +8,7 @@ the inverse of k(H, H) + lambda I over the rows in use, alpha = A E and g = A[:,
     with r:     beta = A' k(H, h), v = e_r - beta,   A' + v v^T / s,   alpha' + v b^T,   scores' + k(Z, H) v b^T
 
 and s = k(h, h) + lambda - k(h, H) beta, b = (e - k(h, H) alpha') / s. Cost per evaluation: 2 t v + 3 t^2 + t d
-multiply-adds. Rounding adds up, so A is rebuilt now and then.
+multiply-adds. Rounding adds up, so A is rebuilt now and then, and whenever A (k(H, H) + lambda I) e_r is not e_r.
 """
 
 import numpy as np
@@ -20,6 +20,7 @@ from pcwinter.metrics import measure
 from pcwinter.propagation import Gathered, LocalGraphs, State, begin_step, follow, join
 
 REBUILD = 256  # evaluations; the t^3 of a rebuild is then small beside them
+DRIFT = 1e-11  # error of the inverse that calls for one before that; small penalties need it often
 
 
 @compiled
@@ -73,9 +74,9 @@ def walk_rows(
             _replace(r, labels[r], used, kernel, kz, before, inverse, alpha, penalty, scores, old, new)
             used[r] = True
             walked.counts[0] += 1
-            if walked.counts[0] % REBUILD == 0:
+            if walked.counts[0] % REBUILD == 0 or _error(r, kernel, inverse, penalty) > DRIFT:
                 _rebuild(labels, used, kernel, kz, inverse, alpha, penalty, scores)
-            utility = measure(scoring.code, scores, scoring.ends, scoring.temperature, walked.detail[step])
+            utility = measure(scoring.code, scores, scoring.ends, scoring.temperature, scoring.tie, walked.detail[step])
         walked.utility[step] = utility
     return len(players)
 
@@ -143,6 +144,16 @@ def _replace(
         line, down, up = inverse[j], share * g[j], weight * beta[j]
         for k in range(t):
             line[k] += up * beta[k] - down * g[k]
+
+
+@compiled
+def _error(r: int, kernel: FloatArray, inverse: FloatArray, penalty: float) -> float:
+    """Largest entry of A (k(H, H) + lambda I) e_r - e_r; rows and columns of A that are not in use are 0."""
+    product = np.dot(inverse, kernel[r])
+    error = 0.0
+    for j in range(len(product)):
+        error = max(error, abs(product[j] + penalty * inverse[j, r] - (1.0 if j == r else 0.0)))
+    return error
 
 
 @compiled

@@ -29,6 +29,7 @@ class Scoring(NamedTuple):
     code: int
     ends: IntArray  # (c + 1,) where each class begins
     temperature: float
+    tie: float
     empty: float  # utility of the empty coalition
     gap: FloatArray  # (v,) lead of the predicted class in the scores of the finished rows
     right: FloatArray  # (v,) whether it is the true one
@@ -61,11 +62,11 @@ class Walked(NamedTuple):
 def score(scoring: Scoring, scores: FloatArray, a: FloatArray, b: FloatArray, detail: FloatArray) -> float:
     """Utility of `scores + b a^T`; `gap` and `right` belong to `scores`."""
     if scoring.code == ACCURACY and not len(detail):
-        return float(count_correct(scores, a, b, scoring.ends, scoring.gap, scoring.right))
+        return count_correct(scores, a, b, scoring.ends, scoring.tie, scoring.gap, scoring.right)
     for c in range(len(b)):
         for i in range(len(a)):
             scoring.scores[c, i] = scores[c, i] + b[c] * a[i]
-    return measure(scoring.code, scoring.scores, scoring.ends, scoring.temperature, detail)
+    return measure(scoring.code, scoring.scores, scoring.ends, scoring.temperature, scoring.tie, detail)
 
 
 @compiled
@@ -96,7 +97,7 @@ def walk_tree(
     g, line, b = np.zeros(width), np.empty(width), np.empty(n_classes)
     at = n + opened.n_whitened
     utility = walked.utility[step - 1] if step else scoring.empty
-    margins(scores, scoring.ends, scoring.gap, scoring.right)
+    margins(scores, scoring.ends, scoring.tie, scoring.gap, scoring.right)
     position = begin
     while position < len(players) and local.tree[players[position]] == tree:
         begin_step(state)

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter.graph import Recipe
 from pcwinter.heads.trainer import scores, train
-from pcwinter.metrics import Metric, class_ends, measure
+from pcwinter.metrics import TIE, Metric, class_ends, measure, whole
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import Problem, begin_step, coefficients, empty_state, join, tree_coefficients
 
@@ -76,7 +76,7 @@ class SoftmaxWalker:
                 counts[0 if order.visited[begin] else 1] += 1
             if len(batch) == BATCH or (batch and k == len(steps) - 2):
                 for (at, _, _), score in zip(batch, self._score(rows, batch), strict=True):
-                    utility[at] = measure(self.metric.code, score, self.ends, 1.0, parts[at])
+                    utility[at] = measure(self.metric.code, score, self.ends, 1.0, TIE, parts[at])
                     measured.append(at)
                 rows.update((tree, row) for _, tree, row in batch)
                 batch = []
@@ -84,8 +84,7 @@ class SoftmaxWalker:
         known = np.searchsorted(measured, np.arange(len(utility)), side="right") - 1
         last = np.where(known >= 0, np.array(measured)[known], 0)
         utility, parts = utility[last], parts[last]
-        counted = utility.astype(np.int64) if self.metric.name == "accuracy" else utility
-        return Walk(counted, counts[0], counts[1]), parts
+        return Walk(whole(self.metric, utility, order), counts[0], counts[1]), parts
 
     def _score(self, rows: dict[int, FloatArray], batch: list[tuple[int, int, FloatArray]]) -> FloatArray:
         """(e, c, v) scores of the evaluations of a batch: rows that it does not touch are shared."""
@@ -131,4 +130,4 @@ class SoftmaxWalker:
             return self.metric.empty(problem.n_classes)
         rows = problem.training_rows(coefficients(problem.local, coalition))
         score = fit_scores(rows, problem.labels, [used], problem.n_classes, self.recipe, problem.rows)[0]
-        return float(measure(self.metric.code, score, self.ends, 1.0, np.empty(0)))
+        return float(measure(self.metric.code, score, self.ends, 1.0, TIE, np.empty(0)))
