@@ -11,7 +11,7 @@ from pcwinter.game import make_problem
 from pcwinter.graph import Graph
 from pcwinter.heads import ridge_rows
 from pcwinter.heads.ridge import Ridge, RidgeWalker, inverse_norm, solve
-from pcwinter.metrics import METRICS
+from pcwinter.metrics import METRICS, make_parts
 from pcwinter.orders import FAMILIES, Order, sampler
 from pcwinter.tree import ContributionTree, contribution_tree
 
@@ -39,7 +39,7 @@ def test_every_prefix_equals_the_definition(hops: int, family: str, primal: bool
     counting, smooth = (walker(graph, hops, metric, primal) for metric in ("accuracy", "log-likelihood"))
     tree, targets = counting.problem.tree, graph.labels[graph.val]
     order = FAMILIES[family](tree, np.random.default_rng(seed))
-    counts, logs = counting.walk(order)[0].utility, smooth.walk(order)[0].utility
+    counts, logs = counting.walk(order).utility, smooth.walk(order).utility
     coalition = np.zeros(tree.n_players, dtype=bool)
     checked = np.random.default_rng(seed).permutation(tree.n_players)[:40]
     for k in np.sort(np.r_[checked, tree.n_players - 1]):
@@ -60,7 +60,7 @@ def test_whole_numbers_as_parameters(primal: bool) -> None:
     graph = random_graph(3, n_classes=3, n_val=25)
     whole, real = (walker(graph, 2, "probability", primal, penalty=kind(2), bias=kind(3)) for kind in (int, float))
     order = FAMILIES["dfs"](whole.problem.tree, np.random.default_rng(0))
-    assert (whole.walk(order)[0].utility == real.walk(order)[0].utility).all()
+    assert (whole.walk(order).utility == real.walk(order).utility).all()
 
 
 @pytest.mark.parametrize("metric", ["macro-f1", "probability", "log-likelihood"])
@@ -69,7 +69,7 @@ def test_other_metrics_along_a_walk(metric: str, family: str) -> None:
     graph = random_graph(3, n_classes=3, n_val=25)
     games = [walker(graph, 2, metric, primal, temperature=0.3) for primal in (False, True)]
     order = FAMILIES[family](games[0].problem.tree, np.random.default_rng(0))
-    walks = [game.walk(order)[0] for game in games]
+    walks = [game.walk(order) for game in games]
     np.testing.assert_allclose(walks[0].utility, walks[1].utility, atol=1e-9)
     coalition = np.zeros(len(order.players), dtype=bool)
     for k in range(0, len(order.players), 5):
@@ -107,7 +107,7 @@ def test_silent_steps_end_at_the_right_utility(truncation: tuple[float, float], 
     graph = random_graph(2, n=14, probability=0.4, n_classes=3, n_val=30)
     game = walker(graph, 2, primal=primal)
     order = sampler(game.problem.tree, "dfs", truncation)(np.random.default_rng(1))
-    walk, _ = game.walk(order)
+    walk = game.walk(order)
     steps = order.steps()
     assert len(walk.utility) == len(steps) - 1 < len(order.players)
     for k, end in enumerate(steps[1:]):
@@ -123,7 +123,7 @@ def test_interleaved_orders_survive_many_rebuilds() -> None:
     graph = random_graph(4, n=30, probability=0.4, n_train=8, n_classes=3, n_val=40)
     game = walker(graph, 2, "log-likelihood", penalty=1e-3)
     order = FAMILIES["precedence"](game.problem.tree, np.random.default_rng(0))
-    walk, _ = game.walk(order)
+    walk = game.walk(order)
     assert walk.evaluations > 2 * ridge_rows.REBUILD
     coalition = np.zeros(len(order.players), dtype=bool)
     for k in range(0, len(order.players), 37):
@@ -139,7 +139,7 @@ def test_interleaved_orders_keep_their_precision_with_more_rows_than_features(pe
     game = walker(graph, 2, penalty=penalty, bias=1.0)
     for family in ("precedence", "free"):
         order = FAMILIES[family](game.problem.tree, rng)
-        walk, _ = game.walk(order)
+        walk = game.walk(order)
         for k in range(0, len(order.players), 97):
             coalition = np.zeros(len(order.players), dtype=bool)
             coalition[order.players[: k + 1]] = True
@@ -156,7 +156,7 @@ def test_ties_scale_with_the_scores(penalty: float, family: str) -> None:
     scores = penalty * ridge_prefix(graph, game.problem.tree, everybody, penalty, 0.8)
     assert scores.argmax(axis=1).any()  # not class 0 everywhere, as if all were tied
     expected = round(60 * accuracy(scores, graph.labels[graph.val]))
-    assert game.walk(order)[0].utility[-1] == game.utility(everybody) == expected
+    assert game.walk(order).utility[-1] == game.utility(everybody) == expected
 
 
 def test_a_score_that_is_not_finite_stops_the_walk() -> None:
@@ -178,7 +178,7 @@ def test_the_two_walks_agree_on_an_order_that_both_can_walk() -> None:
     rest = order.players[order.players != null]
     moved = Order(np.r_[null, rest] if elsewhere[0] else np.r_[rest, null], order.visited)
     assert np.count_nonzero(np.diff(tree.tree[moved.players])) + 1 > len(tree.roots)
-    here, there = game.walk(order)[0], game.walk(moved)[0]
+    here, there = game.walk(order), game.walk(moved)
     keep = order.players != null
     keep_moved = moved.players != null
     np.testing.assert_allclose(here.utility[keep], there.utility[keep_moved], atol=1e-9)
@@ -190,12 +190,15 @@ def test_the_detail_adds_up_to_the_utility(metric: str, family: str) -> None:
     graph = random_graph(6, n_classes=3, n_val=25)
     game = walker(graph, 2, metric)
     order = FAMILIES[family](game.problem.tree, np.random.default_rng(0))
-    plain, nothing = game.walk(order)
-    walk, detail = game.walk(order, detail=True)
-    assert nothing.shape[1] == 0
+    plain = game.walk(order)
+    n = len(order.players)
+    parts = make_parts(sp.eye_array(n, dtype=np.int64, format="csr"), 25)
+    for _ in range(2):  # the parts of two walks add up
+        walk = game.walk(order, parts)
     np.testing.assert_allclose(walk.utility, plain.utility, atol=1e-12)
-    total = detail.sum(axis=1) if metric == "accuracy" else detail.mean(axis=1)
-    np.testing.assert_allclose(total, walk.utility, atol=1e-12)
+    steps = np.diff(walk.utility, prepend=METRICS[metric].empty(3))
+    total = parts.sums.sum(axis=1) if metric == "accuracy" else parts.sums.mean(axis=1)
+    np.testing.assert_allclose(total[order.players], 2 * steps, atol=1e-12)
 
 
 def test_wide_trees_follow_the_features() -> None:
@@ -207,7 +210,7 @@ def test_wide_trees_follow_the_features() -> None:
     game = walker(graph, 2)
     assert (game.gram_begin < 0).tolist() == [True, False]
     order = FAMILIES["dfs"](game.problem.tree, rng)
-    walk, _ = game.walk(order)
+    walk = game.walk(order)
     coalition = np.zeros(len(order.players), dtype=bool)
     for k in range(0, len(order.players), 101):
         coalition[order.players[: k + 1]] = True
@@ -226,7 +229,7 @@ def test_duplicate_rows_and_a_tiny_penalty() -> None:
     for primal in (False, True):
         game = walker(graph, 2, "log-likelihood", primal=primal, penalty=1e-10)
         order = FAMILIES["dfs"](game.problem.tree, np.random.default_rng(0))
-        assert np.isfinite(game.walk(order)[0].utility).all()
+        assert np.isfinite(game.walk(order).utility).all()
 
 
 def test_primal_is_chosen_when_there_are_more_rows_than_features() -> None:

@@ -10,7 +10,7 @@ from pcwinter.graph import Graph, Recipe
 from pcwinter.heads import softmax
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker
 from pcwinter.judge import judge
-from pcwinter.metrics import METRICS
+from pcwinter.metrics import METRICS, make_parts
 from pcwinter.orders import FAMILIES, sampler
 from pcwinter.tree import contribution_tree
 from test_trainer import torch_loop
@@ -34,7 +34,7 @@ def test_every_prefix_equals_the_definition(hops: int, family: str) -> None:
         SoftmaxWalker(make_problem(graph, tree), RECIPE, METRICS[m]) for m in ("accuracy", "log-likelihood")
     )
     order = FAMILIES[family](tree, np.random.default_rng(0))
-    counts, logs = counting.walk(order)[0].utility, smooth.walk(order)[0].utility
+    counts, logs = counting.walk(order).utility, smooth.walk(order).utility
     coalition = np.zeros(tree.n_players, dtype=bool)
     checked = np.random.default_rng(1).permutation(tree.n_players)[:12]
     for k in np.sort(np.r_[checked, tree.n_players - 1]):
@@ -58,7 +58,7 @@ def test_the_size_of_a_batch_changes_nothing(family: str, monkeypatch: pytest.Mo
     walks = []
     for size in (1, 7, 1000):
         monkeypatch.setattr(softmax, "BATCH", size)
-        walks.append(walker.walk(order)[0])
+        walks.append(walker.walk(order))
     for walk in walks[1:]:
         np.testing.assert_allclose(walk.utility, walks[0].utility, atol=1e-12)
         assert walk.evaluations == walks[0].evaluations
@@ -69,9 +69,14 @@ def test_silent_steps_and_detail() -> None:
     tree = contribution_tree(graph, 2)
     walker = SoftmaxWalker(make_problem(graph, tree), Recipe(0.1, 10, 0.0), METRICS["accuracy"])
     order = sampler(tree, "dfs", (0.5, 0.7))(np.random.default_rng(1))
-    walk, detail = walker.walk(order, detail=True)
+    parts = make_parts(sp.eye_array(tree.n_players, dtype=np.int64, format="csr"), 30)
+    walk = walker.walk(order, parts)
     assert walk.baselines > 0
-    np.testing.assert_array_equal(detail.sum(axis=1), walk.utility)
+    begin = order.steps()[:-1]
+    credited = order.visited[begin]
+    steps = np.diff(walk.utility, prepend=0)
+    np.testing.assert_array_equal(parts.sums.sum(axis=1)[order.players[begin[credited]]], steps[credited])
+    np.testing.assert_array_equal(parts.last.sum(), walk.utility[-1])
     for k, end in enumerate(order.steps()[1:]):
         coalition = np.zeros(tree.n_players, dtype=bool)
         coalition[order.players[:end]] = True

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 import pcwinter as pw
 from oracles import make_graph, random_graph
+from pcwinter.metrics import make_parts
 from pcwinter.orders import FAMILIES, count_orders
 from pcwinter.tree import contribution_tree
 
@@ -126,11 +128,10 @@ def test_bootstrap_over_validation_nodes(metric: str) -> None:
     assert "stderr_validation" not in plain.nodes()
     tree, n = values.tree, len(graph.val)
     game, _, _ = pw.graph_game(graph, tree, RIDGE, metric)
-    parts = np.zeros((tree.n_players, n))
+    sink = make_parts(sp.eye_array(tree.n_players, dtype=np.int64, format="csr"), n)
     for k in range(10):
-        order = pw.sampler(tree)(np.random.default_rng(np.random.SeedSequence(0, spawn_key=(k,))))
-        _, detail = game.walk_detail(order)
-        parts[order.players] += np.diff(detail, axis=0, prepend=game.empty) / 10
+        game.walk(pw.sampler(tree)(np.random.default_rng(np.random.SeedSequence(0, spawn_key=(k,)))), sink)
+    parts = sink.sums / 10
     for level, table in (("own", values.nodes()), ("path", values.nodes("path")), ("edge", values.edges())):
         rows = np.asarray(tree.incidence(level) @ parts)
         np.testing.assert_allclose(rows.mean(axis=1), table["value"], atol=1e-12)

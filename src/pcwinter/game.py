@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
-from pcwinter._types import BoolArray, FloatArray, UnitArray
+from pcwinter._types import BoolArray, UnitArray
 from pcwinter.graph import Graph
-from pcwinter.metrics import Metric
+from pcwinter.metrics import Metric, Parts
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import Problem, local_graphs, propagate
 from pcwinter.tree import ContributionTree
@@ -70,8 +70,8 @@ class SetGame:
 class Walker(Protocol):
     """A head made ready for one problem; utilities in units of the metric."""
 
-    def walk(self, order: Order, detail: bool = False) -> tuple[Walk, FloatArray]:
-        """Utilities along an order; with `detail` also the part of each validation node, (s, v)."""
+    def walk(self, order: Order, parts: Parts | None = None) -> Walk:
+        """Utilities along an order; what they are made of, by validation node, is added to `parts`."""
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of one coalition, from scratch."""
@@ -100,13 +100,9 @@ class GraphGame:
         """Utility of the empty coalition."""
         return self.metric.empty(self.problem.n_classes)
 
-    def walk(self, order: Order) -> Walk:
-        """Utility after every step of an order."""
-        return self.walker.walk(order)[0]
-
-    def walk_detail(self, order: Order) -> tuple[Walk, FloatArray]:
-        """Utility after every step of an order, and the part of each validation node, (s, v)."""
-        return self.walker.walk(order, detail=True)
+    def walk(self, order: Order, parts: Parts | None = None) -> Walk:
+        """Utility after every step of an order; see `Walker` for `parts`."""
+        return self.walker.walk(order, parts)
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of one coalition, a mask of players, in plain numbers."""

@@ -7,11 +7,13 @@ not finite makes the utility not a number, which stops the run.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from pcwinter._jit import compiled
-from pcwinter._types import FloatArray, IntArray, UnitArray
+from pcwinter._types import FloatArray, Incidence, IntArray, UnitArray
 from pcwinter.orders import Order
 
 TIE = 1e-9  # relative to the size of the scores
@@ -64,6 +66,37 @@ def whole(metric: Metric, utility: FloatArray, order: Order) -> UnitArray:
         player = int(order.players[order.steps()[step]])
         raise FloatingPointError(f"the utility is not a finite number when player {player} joins")
     return utility.astype(np.int64) if metric.code == ACCURACY else utility
+
+
+class Parts(NamedTuple):
+    """Marginal contributions split by validation node, added up in rows (nodes, edges) as the walks go on."""
+
+    begin: IntArray  # (p + 1,) the rows of player p are row[begin[p]:begin[p + 1]]
+    row: IntArray
+    sums: FloatArray  # (rows, v)
+    last: FloatArray  # (v,) part of each validation node in the utility before the current step; v = 0 for none
+    fresh: FloatArray  # (v,) in the utility after it
+
+
+def make_parts(incidence: Incidence | None, n_nodes: int) -> Parts:
+    """Room for the parts of `n_nodes` validation nodes in the rows of `incidence`, (rows, players)."""
+    if incidence is None:
+        nothing = np.zeros(0, dtype=np.int64)
+        return Parts(nothing, nothing, np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+    columns = sp.csc_array(incidence)
+    begin, row = columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
+    return Parts(begin, row, np.zeros((incidence.shape[0], n_nodes)), np.zeros(n_nodes), np.zeros(n_nodes))
+
+
+@compiled
+def credit(parts: Parts, player: int) -> None:
+    """Add what the current step changed to the rows of the player, to none if it is -1."""
+    if player >= 0 and len(parts.last):
+        for k in range(parts.begin[player], parts.begin[player + 1]):
+            line = parts.sums[parts.row[k]]
+            for i in range(len(line)):
+                line[i] += parts.fresh[i] - parts.last[i]
+    parts.last[:] = parts.fresh
 
 
 def class_ends(targets: IntArray, n_classes: int) -> IntArray:

@@ -10,12 +10,14 @@ their own, because the players of one order are correlated.
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from pcwinter._types import FloatArray, Incidence, UnitArray
 from pcwinter.game import Game, GraphGame, check_order, marginals
+from pcwinter.metrics import make_parts
 from pcwinter.orders import Order
 from pcwinter.stopping import WINDOW, Progress, Rule
 
@@ -112,26 +114,28 @@ class Estimate:
 
 def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: bool = False) -> Tally:
     """Walk the orders one after the other and add up the marginal contributions."""
+    parts = None
+    if detail:
+        if not isinstance(game, GraphGame):
+            raise TypeError("detail by validation node needs the game of a graph")
+        parts = make_parts(sp.csr_array(sp.vstack(list(levels.values()))), len(game.problem.targets))
     total: Tally | None = None
     for order in orders:
         check_order(game, order)
-        sums: dict[str, FloatArray] = {}
-        if detail:
-            if not isinstance(game, GraphGame):
-                raise TypeError("detail by validation node needs the game of a graph")
-            walk, parts = game.walk_detail(order)
-            sums = {name: _by_node(game, order, parts, matrix) for name, matrix in levels.items()}
-        else:
-            walk = game.walk(order)
+        walk = game.walk(order, parts) if isinstance(game, GraphGame) else game.walk(order)
         steps = marginals(game, order, walk)
         moments = {"player": Moments.of(steps)}
         for name, matrix in levels.items():
             moments[name] = Moments.of(np.asarray(matrix @ steps))
-        one = Tally(moments, sums, int(order.visited.sum()), walk.evaluations, walk.baselines)
+        one = Tally(moments, {}, int(order.visited.sum()), walk.evaluations, walk.baselines)
         total = one if total is None else total + one
     if total is None:
         raise ValueError("there are no orders to walk")
-    return total
+    if parts is None:
+        return total
+    ends = np.cumsum([matrix.shape[0] for matrix in levels.values()])
+    sums = dict(zip(levels, np.split(parts.sums, ends[:-1]), strict=True))
+    return replace(total, detail=sums)
 
 
 def block_of_orders(draw: Draw, seed: int, begin: int, end: int) -> Iterable[Order]:
@@ -214,11 +218,3 @@ def bootstrap_stderr(detail: FloatArray, orders: int, replicates: int, seed: int
     counts = rng.multinomial(v, np.full(v, 1 / v), size=replicates)
     spread: FloatArray = np.std(detail @ (counts.T / (v * orders)), axis=1, ddof=1)
     return spread
-
-
-def _by_node(game: GraphGame, order: Order, parts: FloatArray, matrix: Incidence) -> FloatArray:
-    """(rows, v) marginal contributions of one order by validation node, summed to a level."""
-    steps = order.steps()[:-1]
-    change = np.diff(parts, axis=0, prepend=np.full((1, parts.shape[1]), game.empty))
-    credited = order.visited[steps]
-    return np.asarray(matrix[:, order.players[steps[credited]]] @ change[credited], dtype=np.float64)

@@ -19,7 +19,7 @@ from pcwinter._options import number
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter.heads.ridge_rows import walk_rows
 from pcwinter.heads.ridge_trees import Scoring, Walked, walk_dual, walk_primal
-from pcwinter.metrics import TIE, Metric, class_ends, measure, whole
+from pcwinter.metrics import TIE, Metric, Parts, class_ends, make_parts, measure, whole
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import Problem, coefficients, empty_state
 
@@ -133,8 +133,8 @@ class RidgeWalker:
                 self.to_validation[:, begin : begin + CHUNK] = np.asarray(block)
         return self.to_validation
 
-    def walk(self, order: Order, detail: bool = False) -> tuple[Walk, FloatArray]:
-        """Utilities along an order, and with `detail` the part of each validation node, (s, v)."""
+    def walk(self, order: Order, parts: Parts | None = None) -> Walk:
+        """Utilities along an order; what they are made of, by validation node, is added to `parts`."""
         local, labels = self.problem.local, self.problem.labels
         n = len(self.problem.targets)
         scoring = Scoring(
@@ -148,8 +148,9 @@ class RidgeWalker:
             np.empty((self.problem.n_classes, n)),
         )
         n_steps = len(order.steps()) - 1
-        parts = np.full((n_steps, n if detail else 0), scoring.empty)
-        walked = Walked(np.empty(n_steps), parts, np.zeros(2, dtype=np.int64))
+        parts = parts or make_parts(None, n)
+        parts.last[:] = scoring.empty
+        walked = Walked(np.empty(n_steps), np.zeros(2, dtype=np.int64), parts)
         state = empty_state(local)
         sequence = local.tree[order.players]
         trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]
@@ -204,7 +205,7 @@ class RidgeWalker:
                 walked,
             )
         utility = whole(self.metric, walked.utility, order)
-        return Walk(utility, int(walked.counts[0]), int(walked.counts[1])), walked.detail
+        return Walk(utility, int(walked.counts[0]), int(walked.counts[1]))
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, solved from scratch, in units of the game."""

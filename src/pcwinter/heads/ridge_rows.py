@@ -16,7 +16,7 @@ import numpy as np
 from pcwinter._jit import compiled
 from pcwinter._types import BoolArray, FloatArray, IntArray
 from pcwinter.heads.ridge_trees import Scoring, Walked
-from pcwinter.metrics import measure
+from pcwinter.metrics import credit, measure
 from pcwinter.propagation import Gathered, LocalGraphs, State, begin_step, follow, join
 
 REBUILD = 256  # evaluations; the t^3 of a rebuild is then small beside them
@@ -56,8 +56,6 @@ def walk_rows(
     for step in range(len(players)):
         begin_step(state)
         join(local, state, players[step])
-        if step:
-            walked.detail[step] = walked.detail[step - 1]
         if state.changes[0] or state.changes[1]:
             r = local.tree[players[step]]
             follow(local, state, r, basis, lines, gathered, local.inner_begin[r], g[r])
@@ -76,7 +74,9 @@ def walk_rows(
             walked.counts[0] += 1
             if walked.counts[0] % REBUILD == 0 or _error(r, kernel, inverse, penalty) > DRIFT:
                 _rebuild(labels, used, kernel, kz, inverse, alpha, penalty, scores)
-            utility = measure(scoring.code, scores, scoring.ends, scoring.temperature, scoring.tie, walked.detail[step])
+            fresh = walked.parts.fresh
+            utility = measure(scoring.code, scores, scoring.ends, scoring.temperature, scoring.tie, fresh)
+            credit(walked.parts, players[step])
         walked.utility[step] = utility
     return len(players)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from pcwinter._jit import compiled
 from pcwinter._types import BoolArray, FloatArray, IntArray
-from pcwinter.metrics import ACCURACY, count_correct, margins, measure
+from pcwinter.metrics import ACCURACY, Parts, count_correct, credit, margins, measure
 from pcwinter.propagation import Gathered, LocalGraphs, State, axpy, begin_step, follow, join
 
 
@@ -54,8 +54,8 @@ class Walked(NamedTuple):
     """Outcome of a compiled walk, by step."""
 
     utility: FloatArray  # (s,)
-    detail: FloatArray  # (s, v) part of every validation node, or (s, 0)
     counts: IntArray  # (2,) evaluations, baselines
+    parts: Parts
 
 
 @compiled
@@ -102,15 +102,14 @@ def walk_tree(
     while position < len(players) and local.tree[players[position]] == tree:
         begin_step(state)
         credited = visited[position]
-        join(local, state, players[position])
+        player = players[position]
+        join(local, state, player)
         position += 1
         while (
             not credited and position < len(players) and not visited[position] and local.tree[players[position]] == tree
         ):
             join(local, state, players[position])
             position += 1
-        if step:
-            walked.detail[step] = walked.detail[step - 1]
         if state.changes[0] or state.changes[1]:
             follow(local, state, tree, where, opened.lines, gathered, 0, g)
             for i in range(width):
@@ -127,7 +126,8 @@ def walk_tree(
             weight = 1 / (max(norm, 0.0) + penalty)  # rounding may take a norm of 0 below it
             for c in range(n_classes):
                 b[c] = ((1.0 if c == label else 0.0) - line[at + c]) * weight
-            utility = score(scoring, scores, line[:n], b, walked.detail[step])
+            utility = score(scoring, scores, line[:n], b, walked.parts.fresh)
+            credit(walked.parts, player if credited else -1)
             walked.counts[0 if credited else 1] += 1
         walked.utility[step] = utility
         step += 1

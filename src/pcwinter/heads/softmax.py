@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter.graph import Recipe
 from pcwinter.heads.trainer import scores, train
-from pcwinter.metrics import TIE, Metric, class_ends, measure, whole
+from pcwinter.metrics import TIE, Metric, Parts, class_ends, credit, make_parts, measure, whole
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import Problem, begin_step, coefficients, empty_state, join, tree_coefficients
 
@@ -54,14 +54,15 @@ class SoftmaxWalker:
         self.problem, self.recipe, self.metric = problem, recipe, metric
         self.ends = class_ends(problem.targets, problem.n_classes)
 
-    def walk(self, order: Order, detail: bool = False) -> tuple[Walk, FloatArray]:
-        """Utilities along an order, and with `detail` the part of each validation node, (s, v)."""
+    def walk(self, order: Order, parts: Parts | None = None) -> Walk:
+        """Utilities along an order; what they are made of, by validation node, is added to `parts`."""
         local = self.problem.local
         state = empty_state(local)
         steps = order.steps()
         empty = self.metric.empty(self.problem.n_classes)
         utility = np.full(len(steps) - 1, empty)
-        parts = np.full((len(steps) - 1, len(self.problem.targets) if detail else 0), empty)
+        parts = parts or make_parts(None, len(self.problem.targets))
+        parts.last[:] = empty
         counts = [0, 0]
         rows: dict[int, FloatArray] = {}  # tree -> coefficients of its row, as the last batch left it
         batch: list[tuple[int, int, FloatArray]] = []  # step, tree and new coefficients of each evaluation
@@ -76,15 +77,15 @@ class SoftmaxWalker:
                 counts[0 if order.visited[begin] else 1] += 1
             if len(batch) == BATCH or (batch and k == len(steps) - 2):
                 for (at, _, _), score in zip(batch, self._score(rows, batch), strict=True):
-                    utility[at] = measure(self.metric.code, score, self.ends, 1.0, TIE, parts[at])
+                    utility[at] = measure(self.metric.code, score, self.ends, 1.0, TIE, parts.fresh)
+                    credit(parts, order.players[steps[at]] if order.visited[steps[at]] else -1)
                     measured.append(at)
                 rows.update((tree, row) for _, tree, row in batch)
                 batch = []
         # a step without evaluation keeps the utility of the one before it
         known = np.searchsorted(measured, np.arange(len(utility)), side="right") - 1
         last = np.where(known >= 0, np.array(measured)[known], 0)
-        utility, parts = utility[last], parts[last]
-        return Walk(whole(self.metric, utility, order), counts[0], counts[1]), parts
+        return Walk(whole(self.metric, utility[last], order), counts[0], counts[1])
 
     def _score(self, rows: dict[int, FloatArray], batch: list[tuple[int, int, FloatArray]]) -> FloatArray:
         """(e, c, v) scores of the evaluations of a batch: rows that it does not touch are shared."""
