@@ -44,23 +44,22 @@ def calibrate(problem: Problem, recipe: Recipe, fixed: Ridge) -> Calibration:
     wanted = fit_scores(table, labels, members, n_classes, recipe, z)
     named = [predictions(score) for score in wanted]
     scale = inverse_norm(problem.training_rows(coefficients(problem.local, np.ones_like(problem.tree.null))))
-    gram = (table @ table.T).toarray() * scale
-    cross = (table @ z.T).toarray() * scale
+    kernels = [(table[rows] @ table[rows].T).toarray() * scale for rows in members]
+    crosses = [(table[rows] @ z.T).toarray() * scale for rows in members]
 
-    def ridge(rows: IntArray, penalty: float, bias: float) -> FloatArray:
-        kernel = gram[np.ix_(rows, rows)] + bias**2
-        return solve(kernel, cross[rows] + bias**2, labels[rows], n_classes, penalty)
+    def ridge(prefix: int, penalty: float, bias: float) -> FloatArray:
+        kernel, cross = kernels[prefix] + bias**2, crosses[prefix] + bias**2
+        return solve(kernel, cross, labels[members[prefix]], n_classes, penalty)
 
     best = (-1.0, 0.0, 0.0)
     for penalty in PENALTIES if fixed.penalty is None else (fixed.penalty,):
         for bias in BIASES if fixed.bias is None else (fixed.bias,):
             shares = [
-                float(np.mean(predictions(ridge(rows, penalty, bias)) == names))
-                for rows, names in zip(members, named, strict=True)
+                float(np.mean(predictions(ridge(prefix, penalty, bias)) == names)) for prefix, names in enumerate(named)
             ]
             best = max(best, (float(np.mean(shares)), penalty, bias), key=lambda choice: choice[0])
     agreement, penalty, bias = best
-    scores = [ridge(rows, penalty, bias) for rows in members]
+    scores = [ridge(prefix, penalty, bias) for prefix in range(len(members))]
 
     def surprise(temperature: float) -> float:
         pairs = zip(wanted, scores, strict=True)

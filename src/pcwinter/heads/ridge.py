@@ -79,7 +79,8 @@ class RidgeWalker:
         penalty, bias = float(penalty), float(bias)  # a whole number would make whole-number arrays below
         self.penalty, self.constant = penalty, bias**2
         local = problem.local
-        complete = problem.training_rows(coefficients(local, np.ones(len(local.slot), dtype=np.bool_)))
+        everybody = np.ones_like(local.null)
+        complete = problem.training_rows(coefficients(local, everybody))
         scale = np.sqrt(inverse_norm(complete))
         nodes, self.basis = np.unique(local.node, return_inverse=True)
         active = np.unique(problem.features[nodes].indices)
@@ -90,7 +91,6 @@ class RidgeWalker:
         width = len(active)
         self.primal = width + 1 < len(problem.labels) if primal is None else primal
         self.to_validation = np.empty((0, 0))
-        everybody = np.ones(len(local.slot), dtype=np.bool_)
         self.tie = TIE * float(np.abs(self._scores(everybody)).max())  # scores shrink as the penalty grows
         if self.primal:
             self.coordinates = np.zeros((len(nodes), width + 1))
@@ -221,5 +221,12 @@ class RidgeWalker:
         shape = (len(self.problem.labels), self.features.shape[0])
         weights = sp.csr_array((coefficients(local, coalition), self.basis, local.begin), shape=shape)
         rows = np.asarray((weights @ self.features)[used].toarray(), dtype=np.float64)
+        labels, n_classes = self.problem.labels[used], self.problem.n_classes
+        if self.primal:
+            constant = np.sqrt(self.constant)
+            rows = np.hstack([rows, np.full((len(rows), 1), constant)])
+            moments = rows.T @ rows + self.penalty * np.eye(rows.shape[1])
+            line = scipy.linalg.solve(moments, rows.T @ np.eye(n_classes)[labels], assume_a="pos")
+            return np.ascontiguousarray((self.validation @ line[:-1] + constant * line[-1]).T)
         kernel, cross = rows @ rows.T + self.constant, np.asarray(self.validation @ rows.T).T + self.constant
-        return solve(kernel, cross, self.problem.labels[used], self.problem.n_classes, self.penalty)
+        return solve(kernel, cross, labels, n_classes, self.penalty)
