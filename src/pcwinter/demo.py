@@ -24,7 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         runs.check_directory(options.out)
         graph = pw.load("demo")
-        print("Cora, as embedded in this package\n", graph, sep="", end="\n\n", flush=True)
+        print("Cora, as embedded in this package\n", graph, sep="", end="\n\n")
+        print("Valuing. The first run compiles the inner loops, which takes half a minute.\n", flush=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they are part of what is printed below
             values = pw.value(graph, permutations=options.permutations, seed=options.seed, progress=_draw)
