@@ -161,7 +161,7 @@ def test_ties_scale_with_the_scores(penalty: float, family: str) -> None:
 
 def test_a_score_that_is_not_finite_stops_the_walk() -> None:
     game = walker(random_graph(3, n_val=30), 2)
-    game._validation_kernel()[:] = np.nan
+    game.to_validation[:] = np.nan
     for family in FAMILIES:
         with pytest.raises(FloatingPointError, match="not a finite number when player"):
             game.walk(FAMILIES[family](game.problem.tree, np.random.default_rng(0)))

@@ -10,6 +10,7 @@ for orders in which they interleave.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -90,7 +91,6 @@ class RidgeWalker:
         self.ends = class_ends(problem.targets, problem.n_classes)
         width = len(active)
         self.primal = width + 1 < len(problem.labels) if primal is None else primal
-        self.to_validation = np.empty((0, 0))
         self.tie = TIE * float(np.abs(self._scores(everybody)).max())  # scores shrink as the penalty grows
         if self.primal:
             self.coordinates = np.zeros((len(nodes), width + 1))
@@ -122,16 +122,20 @@ class RidgeWalker:
             grams[gram_begin[tree] : gram_begin[tree] + stored[tree]] = (x @ x.T).toarray().ravel()
         return grams, gram_begin
 
-    def _validation_kernel(self) -> FloatArray:
+    @cached_property
+    def to_validation(self) -> FloatArray:
         """(b, v) inner products of the graph nodes with the validation rows; b v numbers, the largest array."""
-        if not self.to_validation.size:
-            x, z = self.features, self.validation
-            dense = x.toarray() if x.nnz > 0.1 * x.shape[0] * x.shape[1] else x
-            self.to_validation = np.empty((x.shape[0], z.shape[0]))
-            for begin in range(0, z.shape[0], CHUNK):
-                block = dense @ z[begin : begin + CHUNK].toarray().T
-                self.to_validation[:, begin : begin + CHUNK] = np.asarray(block)
-        return self.to_validation
+        x, z = self.features, self.validation
+        dense = x.toarray() if x.nnz > 0.1 * x.shape[0] * x.shape[1] else x
+        products = np.empty((x.shape[0], z.shape[0]))
+        for begin in range(0, z.shape[0], CHUNK):
+            products[:, begin : begin + CHUNK] = np.asarray(dense @ z[begin : begin + CHUNK].toarray().T)
+        return products
+
+    @cached_property
+    def lines(self) -> FloatArray:
+        """(b, v + d) the same beside the features, for orders that interleave trees."""
+        return np.hstack([self.to_validation, self.features.toarray()])
 
     def walk(self, order: Order, parts: Parts | None = None) -> Walk:
         """Utilities along an order; what they are made of, by validation node, is added to `parts`."""
@@ -155,9 +159,17 @@ class RidgeWalker:
         sequence = local.tree[order.players]
         trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]
         if len(trees) > len(labels):
-            lines = np.hstack([self._validation_kernel(), self.features.toarray()])
             walk_rows(
-                local, state, order.players, labels, self.basis, lines, self.constant, self.penalty, scoring, walked
+                local,
+                state,
+                order.players,
+                labels,
+                self.basis,
+                self.lines,
+                self.constant,
+                self.penalty,
+                scoring,
+                walked,
             )
         elif self.primal:
             validation = np.full((self.coordinates.shape[1], n), np.sqrt(self.constant))
@@ -192,7 +204,7 @@ class RidgeWalker:
                 order.visited,
                 labels,
                 self.basis,
-                self._validation_kernel(),
+                self.to_validation,
                 np.ascontiguousarray(white_nodes.T),
                 np.ascontiguousarray(white_validation),
                 np.ascontiguousarray(white_labels),

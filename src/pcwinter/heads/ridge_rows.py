@@ -35,7 +35,7 @@ def walk_rows(
     penalty: float,
     scoring: Scoring,
     walked: Walked,
-) -> int:
+) -> None:
     """Walk a whole order of single players.
 
     `lines` (b, v + d) holds, for every graph node, its inner products with the validation rows and its features.
@@ -78,7 +78,6 @@ def walk_rows(
             utility = measure(scoring.code, scores, scoring.ends, scoring.temperature, scoring.tie, fresh)
             credit(walked.parts, players[step])
         walked.utility[step] = utility
-    return len(players)
 
 
 @compiled

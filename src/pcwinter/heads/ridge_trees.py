@@ -4,8 +4,8 @@ While the tree of root r is open, all other rows H are finished, and a row h = s
 
     b a^T,   a = k_c(Z, h),   b = (e - f(h)) / (k_c(h, h) + lambda)
 
-to the scores, where k_c is the kernel conditioned on H and f the prediction from H. Both are
-linear (a, f) or quadratic (k_c(h, h)) in c, so they follow the few coefficients that a step changes.
+to the scores, where k_c is the kernel conditioned on H and f the prediction from H. All are linear or
+quadratic in h, so one line per slot holds what they need, and h moves along these lines (`follow`).
 
 The finished rows of an order are known before it is walked. The dual form takes the Cholesky
 factor L of their kernel in the order's sequence once; then the first i entries of L^-1 k(H, x)
@@ -40,7 +40,7 @@ class Opened(NamedTuple):
     """What one tree needs while it is open; lines are (v | i | c | kernel) wide, side by side.
 
     k_c(Z, x_u), then L^-1 k(H, x_u) (nothing in the primal), then the prediction at x_u, then the kernel between x_u
-    and the slots of the tree or, when there are fewer, the features of x_u.
+    and the slots of the tree or, in a tree of many slots, the features of x_u.
     """
 
     lines: FloatArray  # (m, width) of the tree's slots
@@ -153,7 +153,7 @@ def walk_dual(
     penalty: float,
     scoring: Scoring,
     walked: Walked,
-) -> int:
+) -> None:
     """Walk a whole order; `white_*` are L^-1 times the kernels and labels, rows in the order's sequence.
 
     `white_nodes` is (b + 1, t), one line per graph node and a last one for the constant feature.
@@ -210,7 +210,6 @@ def walk_dual(
         for c in range(n_classes):
             axpy(white_labels[i, c], white_validation[i], scores[c])
         i += 1
-    return step
 
 
 @compiled
@@ -227,7 +226,7 @@ def walk_primal(
     penalty: float,
     scoring: Scoring,
     walked: Walked,
-) -> int:
+) -> None:
     """Walk a whole order with the (d + 1, d + 1) conditional covariance of the weights.
 
     `coordinates` (b, d + 1) scaled features of the graph nodes, `finished` (t, d + 1) complete rows
@@ -286,4 +285,3 @@ def walk_primal(
             axpy(gain[j], b, weights[j])
             axpy(-weight * gain[j], gain, covariance[j])
             axpy(-weight * gain[j], a, to_validation[j])
-    return step
