@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pcwinter.metrics import METRICS, TIE, class_ends, count_correct, find_metric, margins, measure, predictions
+from pcwinter.metrics import METRICS, TIE, class_ends, find_metric, measure, predictions
 
 RNG = np.random.default_rng(0)
 TARGETS = np.sort(RNG.integers(0, 4, 50))
@@ -60,28 +60,11 @@ def test_the_parts_of_the_nodes_add_up(name: str) -> None:
     assert parts.sum() * (1 if name == "accuracy" else 1 / 50) == pytest.approx(total)
 
 
-def count(scores: np.ndarray, a: np.ndarray, b: np.ndarray, ends: np.ndarray) -> float:
-    gap, right = np.empty(scores.shape[1]), np.empty(scores.shape[1])
-    margins(scores, ends, TIE, gap, right)
-    return float(count_correct(scores, a, b, ends, TIE, gap, right))
-
-
-@pytest.mark.parametrize("size", [0.0, 1e-3, 0.1, 1.0, 10.0])
-def test_the_fused_count_equals_the_plain_one(size: float) -> None:
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        a, b = size * rng.normal(size=50), rng.normal(size=4)
-        whole = SCORES + np.outer(b, a)
-        assert count(SCORES, a, b, ENDS) == utility("accuracy", whole)
-        assert (predictions(whole) == whole.argmax(axis=0)).all()
-
-
 def test_ties_go_to_the_lowest_class_also_after_rounding() -> None:
     noise = np.array([[0.0, 1e-13, -1e-13, 0.5], [1e-13, 0.0, 0.0, 0.5 + 1e-12], [0.0, 0.0, 1e-13, 0.5]])
     assert predictions(noise).tolist() == [0, 0, 0, 0]
     ends = class_ends(np.array([0, 0, 1, 2]), 3)
-    assert count(noise, np.zeros(4), np.zeros(3), ends) == 2
-    assert count(noise, np.full(4, 1e-12), np.array([-1.0, 1.0, 1.0]), ends) == 2
+    assert measure(0, noise, ends, 1.0, TIE, np.empty(0)) == 2
 
 
 @pytest.mark.parametrize("name", METRICS)
@@ -90,8 +73,6 @@ def test_what_is_not_a_number_stays_so(name: str) -> None:
         scores = SCORES.copy()
         scores[2, 7] = bad
         assert np.isnan(utility(name, scores))
-    assert np.isnan(count(SCORES, np.full(50, np.nan), np.ones(4), ENDS))
-    assert np.isnan(count(SCORES, np.ones(50), np.full(4, np.nan), ENDS))
 
 
 def test_empty_coalitions() -> None:

@@ -5,13 +5,12 @@ import numpy.typing as npt
 import pytest
 
 from oracles import dense_power, local_graph, random_graph
+from pcwinter.moves import apply, no_moves, plan
 from pcwinter.orders import FAMILIES
 from pcwinter.propagation import (
-    Gathered,
     begin_step,
     coefficients,
     empty_state,
-    follow,
     join,
     local_graphs,
     propagate,
@@ -33,16 +32,19 @@ def test_every_prefix_equals_the_dense_power(hops: int, family: str, seed: int) 
     state = empty_state(local)
     coalition = np.zeros(tree.n_players, dtype=bool)
     edges = 0
-    x, where = rng.normal(size=(graph.n_nodes, 4)), local.node
-    g = np.zeros((len(tree.roots), 4))
-    gathered = Gathered(np.zeros((local.inner_begin[-1], 4)), np.zeros(len(local.node)), np.zeros(len(state.neighbour)))
+    n, inner = graph.n_nodes, int(local.inner_begin[-1])
+    lines = np.zeros((n + inner + len(tree.roots), 5))  # those of nodes, of T_w and of g; the last column is left alone
+    x, g = lines[:n], lines[n + inner :]
+    x[:] = rng.normal(size=x.shape)
+    moves = no_moves(local)
     for k, player in enumerate(order.players.tolist()):
         begin_step(state)
         join(local, state, player)
         coalition[player] = True
         t = int(local.tree[player])
         if state.changes.any():
-            follow(local, state, t, where, x, gathered, local.inner_begin[t], g[t])
+            plan(local, state, t, moves)
+            apply(moves, local.node, lines, n + local.inner_begin[t], n + inner + t, 4)
         if k not in checked and k != tree.n_players - 1:
             continue
         for t, root in enumerate(tree.roots):
@@ -57,8 +59,9 @@ def test_every_prefix_equals_the_dense_power(hops: int, family: str, seed: int) 
             edges += int(adjacency.sum())
             np.testing.assert_allclose(dense, dense_power(adjacency, hops)[r], atol=1e-12)
             np.testing.assert_allclose(coefficients(local, coalition)[here], dense[local.node[here]], atol=1e-12)
-            np.testing.assert_allclose(state.scale[local.root[t]] * g[t], dense @ x, atol=1e-12)
+            np.testing.assert_allclose(state.scale[local.root[t]] * g[t, :4], (dense @ x)[:4], atol=1e-12)
     assert edges
+    assert not g[:, 4].any()
 
 
 def test_the_complete_local_graph_has_the_degrees_of_the_tree_only() -> None:

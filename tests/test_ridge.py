@@ -18,8 +18,9 @@ from pcwinter.tree import ContributionTree, contribution_tree
 
 def walker(graph: Graph, hops: int, metric: str = "accuracy", primal: bool | None = None, **head: float) -> RidgeWalker:
     tree = contribution_tree(graph, hops)
-    options = {"penalty": 0.7, "bias": 0.8, **head}
-    return RidgeWalker(make_problem(graph, tree), metric=METRICS[metric], primal=primal, **options)
+    penalty, bias, temperature = head.get("penalty", 0.7), head.get("bias", 0.8), head.get("temperature", 1.0)
+    problem, chosen = make_problem(graph, tree), METRICS[metric]
+    return RidgeWalker(problem, penalty, bias, chosen, temperature=temperature, primal=primal)
 
 
 def test_solve_equals_the_normal_equations() -> None:
@@ -161,7 +162,7 @@ def test_ties_scale_with_the_scores(penalty: float, family: str) -> None:
 
 def test_a_score_that_is_not_finite_stops_the_walk() -> None:
     game = walker(random_graph(3, n_val=30), 2)
-    game.to_validation[:] = np.nan
+    game.products(0, 30)[:] = np.nan
     for family in FAMILIES:
         with pytest.raises(FloatingPointError, match="not a finite number when player"):
             game.walk(FAMILIES[family](game.problem.tree, np.random.default_rng(0)))
@@ -259,3 +260,37 @@ def test_bad_parameters_are_refused(options: dict[str, float]) -> None:
 def test_scaling_makes_the_mean_squared_norm_one() -> None:
     rows = np.random.default_rng(0).random((7, 3))
     assert np.mean(np.sum(rows**2, axis=1)) * inverse_norm(sp.csr_array(rows)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("primal", [False, True])
+@pytest.mark.parametrize("metric", ["accuracy", "log-likelihood"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_little_memory_gives_the_same_utilities_tile_by_tile(family: str, metric: str, primal: bool) -> None:
+    graph = random_graph(4, n_classes=3, n_val=50)
+    game = walker(graph, 2, metric, primal=primal)
+    order = FAMILIES[family](game.problem.tree, np.random.default_rng(0))
+    incidence = sp.eye_array(len(order.players), dtype=np.int64, format="csr")
+    interleaved, plenty = family in ("precedence", "free"), make_parts(incidence, 50)
+    expected, detailed = game.walk(order), game.walk(order, plenty)
+    for single, parts, walk in ((True, None, expected), (False, make_parts(incidence, 50), detailed)):
+        each, fixed = game.footprint(interleaved, single and metric == "accuracy" and not primal)
+        game.memory = fixed + 17 * each  # three tiles
+        tiled = game.walk(order, parts)
+        np.testing.assert_allclose(tiled.utility, walk.utility, atol=1e-12)
+        assert (tiled.evaluations, tiled.baselines) == (walk.evaluations, walk.baselines)
+        if parts is not None:
+            np.testing.assert_allclose(parts.sums, plenty.sums, atol=1e-12)
+    game.memory = fixed
+    with pytest.raises(ValueError, match=r"a walk needs at least .* MB of memory and may take .* MB: permit more"):
+        game.walk(order, parts)
+
+
+def test_macro_f1_needs_all_validation_nodes_at_once() -> None:
+    game = walker(random_graph(4, n_classes=3, n_val=50), 2, "macro-f1")
+    order = FAMILIES["dfs"](game.problem.tree, np.random.default_rng(0))
+    each, fixed = game.footprint(False, False)
+    game.memory = fixed + 50 * each
+    game.walk(order)
+    game.memory -= 1
+    with pytest.raises(ValueError, match="a walk needs at least"):
+        game.walk(order)

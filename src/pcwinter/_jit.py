@@ -17,7 +17,20 @@ _SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_PACKAGE
 
 
 def compiled(function: F) -> F:
-    """Compile `function` on its first call and keep the result on disk.
+    """Compile `function` on its first call and keep the result on disk."""
+    return _compile(function, inline=False)
+
+
+def inlined(function: F) -> F:
+    """The same for a small function of hot loops: it becomes part of its callers.
+
+    A call copies every array of a named tuple, which costs more than what such a function does.
+    """
+    return _compile(function, inline=True)
+
+
+def _compile(function: F, inline: bool) -> F:
+    """Compile with the options of this package.
 
     The compiler notices a change of the file that a function stands in, but not of a function that it calls from
     another file. So the place on disk is named after all sources of the package together.
@@ -26,6 +39,6 @@ def compiled(function: F) -> F:
     asked_for = config.CACHE_DIR
     config.CACHE_DIR = str(Path(asked_for or _PACKAGE / "__pycache__") / f"pcwinter-{_SOURCES}")
     try:
-        return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+        return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=inline)(function))
     finally:
         config.CACHE_DIR = asked_for

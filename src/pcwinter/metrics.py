@@ -77,6 +77,11 @@ class Parts(NamedTuple):
     last: FloatArray  # (v,) part of each validation node in the utility before the current step; v = 0 for none
     fresh: FloatArray  # (v,) in the utility after it
 
+    def of(self, begin: int, end: int) -> "Parts":
+        """Room for the parts of some of the validation nodes."""
+        n = end - begin
+        return Parts(self.begin, self.row, np.zeros((len(self.sums), n)), np.zeros(n), np.zeros(n))
+
 
 def make_parts(incidence: Incidence | None, n_nodes: int) -> Parts:
     """Room for the parts of `n_nodes` validation nodes in the rows of `incidence`, (rows, players)."""
@@ -174,45 +179,3 @@ def _macro_f1(scores: FloatArray, ends: IntArray, tie: float) -> float:
             classes += 1
             total += 2 * hits[y] / (predicted[y] + true)
     return total / classes
-
-
-@compiled
-def margins(scores: FloatArray, ends: IntArray, tie: float, gap: FloatArray, right: FloatArray) -> None:
-    """For each validation node, by how much the predicted class leads, and whether it is the true one (1 or 0)."""
-    n_classes = scores.shape[0]
-    for y in range(n_classes):
-        for i in range(ends[y], ends[y + 1]):
-            named = predict(scores, i, tie)
-            right[i] = 1.0 if named == y else 0.0
-            gap[i] = np.inf
-            for c in range(n_classes):
-                if c != named:
-                    lead = scores[named, i] - scores[c, i] + (tie if c > named else -tie)
-                    gap[i] = min(gap[i], lead)
-
-
-@compiled
-def count_correct(
-    scores: FloatArray, a: FloatArray, b: FloatArray, ends: IntArray, tie: float, gap: FloatArray, right: FloatArray
-) -> float:
-    """Number of validation nodes that `scores + b a^T` classifies correctly; `gap` and `right` are those of `scores`.
-
-    A lead changes by at most |a| (max b - min b). Only nodes whose lead is smaller are looked at class by class.
-    """
-    n_classes = scores.shape[0]
-    spread = b.max() - b.min()  # not a number if one is not, and then every node is looked at
-    correct = 0
-    for y in range(n_classes):
-        for i in range(ends[y], ends[y + 1]):
-            if abs(a[i]) * spread < gap[i]:
-                correct += int(right[i])
-                continue
-            best, top = 0, scores[0, i] + a[i] * b[0]
-            for c in range(1, n_classes):
-                score = scores[c, i] + a[i] * b[c]
-                if score > top + tie:
-                    best, top = c, score
-            if not np.isfinite(top):
-                return np.nan
-            correct += best == y
-    return float(correct)

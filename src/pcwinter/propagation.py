@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from pcwinter._jit import compiled
+from pcwinter._jit import compiled, inlined
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter.tree import ContributionTree
 
@@ -63,6 +63,7 @@ class State(NamedTuple):
     stamp: IntArray  # (m,) last sweep in which the slot was put on the frontier
     frontier: IntArray  # (2, m) slots to go on from, this level and the next
     sweep: IntArray  # (1,)
+    added: IntArray  # (t,) edges of each tree
     # what the current step did
     changes: IntArray  # (2,) edges that were added, roots that joined
     moved: IntArray  # (m,) slots whose last outflow changed when the last of these edges was added
@@ -124,6 +125,7 @@ def empty_state(local: LocalGraphs) -> State:
         stamp=np.zeros(m, dtype=np.int64),
         frontier=np.zeros((2, m), dtype=np.int64),
         sweep=np.zeros(1, dtype=np.int64),
+        added=np.zeros(len(local.root), dtype=np.int64),
         changes=np.zeros(2, dtype=np.int64),
         moved=np.zeros(m, dtype=np.int64),
         shift=np.zeros(m),
@@ -181,7 +183,7 @@ def propagate(adjacency: Sparse, features: Sparse, hops: int) -> Sparse:
     return features
 
 
-@compiled
+@inlined
 def join(local: LocalGraphs, state: State, player: int) -> None:
     """Let a player join: it, and what waits behind it, acts if all its ancestors are there."""
     state.joined[player] = True
@@ -204,13 +206,13 @@ def _join_all(local: LocalGraphs, state: State, players: IntArray) -> None:
         join(local, state, player)
 
 
-@compiled
+@inlined
 def begin_step(state: State) -> None:
     """Forget what the last step did."""
     state.changes[:] = 0
 
 
-@compiled
+@inlined
 def _act(local: LocalGraphs, state: State, player: int) -> None:
     state.acting[player] = True
     slot = local.slot[player]
@@ -222,10 +224,11 @@ def _act(local: LocalGraphs, state: State, player: int) -> None:
     elif not state.present[local.edge[player]]:
         state.present[local.edge[player]] = True
         state.changes[0] += 1
+        state.added[local.tree[player]] += 1
         _add_edge(local, state, local.slot[above], slot)
 
 
-@compiled
+@inlined
 def _add_edge(local: LocalGraphs, state: State, a: int, b: int) -> None:
     """Add {a, b}: carry the change of the two degrees through the levels, then note the neighbours."""
     inflow, outflow, degree = state.inflow, state.outflow, state.degree
@@ -254,13 +257,20 @@ def _add_edge(local: LocalGraphs, state: State, a: int, b: int) -> None:
             if delta == 0.0:
                 continue
             outflow[level, u] = flow
-            if level == last:
+            inflow[level + 1, u] += delta
+            neighbours = state.neighbour[local.room[u] : local.room[u] + state.filled[u]]
+            if level == last:  # nothing goes on from here
                 state.moved[state.n_moved[0]] = u
                 state.shift[state.n_moved[0]] = delta
                 state.n_moved[0] += 1
-            start = local.room[u]
-            for j in range(-1, state.filled[u]):
-                v = u if j < 0 else state.neighbour[start + j]
+                for v in neighbours:
+                    inflow[level + 1, v] += delta
+                continue
+            if state.stamp[u] != mark:
+                state.stamp[u] = mark
+                there[n_there] = u
+                n_there += 1
+            for v in neighbours:
                 inflow[level + 1, v] += delta
                 if state.stamp[v] != mark:
                     state.stamp[v] = mark
@@ -273,65 +283,3 @@ def _add_edge(local: LocalGraphs, state: State, a: int, b: int) -> None:
     for u, v in ((a, b), (b, a)):
         state.neighbour[local.room[u] + state.filled[u]] = v
         state.filled[u] += 1
-
-
-class Gathered(NamedTuple):
-    """The T_w of the inner slots of one or all trees, and with which weight each x_u is in them."""
-
-    sums: FloatArray  # (inner slots, width)
-    mine: FloatArray  # (m,) weight of x_w in T_w
-    theirs: FloatArray  # (2 e,) weights of its neighbours, in the room of each slot
-
-
-@compiled
-def follow(
-    local: LocalGraphs,
-    state: State,
-    tree: int,
-    where: IntArray,
-    x: FloatArray,
-    gathered: Gathered,
-    first: int,
-    g: FloatArray,
-) -> None:
-    """Bring g = sum over u of d_u^-1/2 inflow_K(u) x_u, (width,), up to date after a step.
-
-    Row `where[u]` of `x` belongs to slot u, and row `first` of the sums to the tree's first inner slot. A step of one
-    edge moves g along a few vectors; any other step adds it up again.
-    """
-    if state.changes[0] == 1 and state.changes[1] == 0:
-        for k in range(2):
-            axpy(state.along[k], x[where[state.ends[k]]], g)
-        for k in range(state.n_moved[0]):
-            w = state.moved[k]
-            t = gathered.sums[first + local.inner[w]]
-            _refresh(local, state, w, where, x, gathered, t)
-            axpy(state.shift[k], t, g)
-    else:
-        g[:] = 0.0
-        for u in range(local.begin[tree], local.begin[tree + 1]):
-            if state.inflow[local.hops, u] != 0.0:
-                axpy(state.scale[u] * state.inflow[local.hops, u], x[where[u]], g)
-
-
-@compiled
-def _refresh(
-    local: LocalGraphs, state: State, w: int, where: IntArray, x: FloatArray, gathered: Gathered, t: FloatArray
-) -> None:
-    """Bring T_w up to date: neighbours that are new, or whose degree has changed."""
-    if gathered.mine[w] != state.scale[w]:
-        axpy(state.scale[w] - gathered.mine[w], x[where[w]], t)
-        gathered.mine[w] = state.scale[w]
-    start = local.room[w]
-    for j in range(start, start + state.filled[w]):
-        u = state.neighbour[j]
-        if gathered.theirs[j] != state.scale[u]:
-            axpy(state.scale[u] - gathered.theirs[j], x[where[u]], t)
-            gathered.theirs[j] = state.scale[u]
-
-
-@compiled
-def axpy(scale: float, x: FloatArray, y: FloatArray) -> None:
-    """Add scale times x to y, in place; NumPy's own form would allocate."""
-    for i in range(len(y)):
-        y[i] += scale * x[i]

@@ -10,17 +10,20 @@ for orders in which they interleave.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from scipy.linalg.blas import dtrsm
 
 from pcwinter._options import number
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
+from pcwinter.heads.ridge_count import Scoring, largest_error
 from pcwinter.heads.ridge_rows import walk_rows
-from pcwinter.heads.ridge_trees import Scoring, Walked, walk_dual, walk_primal
-from pcwinter.metrics import TIE, Metric, Parts, class_ends, make_parts, measure, whole
+from pcwinter.heads.ridge_trees import Course, Walked, walk_dual, walk_primal
+from pcwinter.metrics import ACCURACY, MACRO_F1, TIE, Metric, Parts, class_ends, make_parts, measure, whole
+from pcwinter.moves import no_moves
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import Problem, coefficients, empty_state
 
@@ -74,8 +77,9 @@ class RidgeWalker:
         *,
         temperature: float = 1.0,
         primal: bool | None = None,
+        memory: int | None = None,
     ) -> None:
-        """Prepare; `primal` None chooses by size: fewer features than rows."""
+        """Prepare; `primal` None chooses by size: fewer features than rows. `memory` bytes, None for no bound."""
         self.problem, self.metric, self.temperature = problem, metric, temperature
         penalty, bias = float(penalty), float(bias)  # a whole number would make whole-number arrays below
         self.penalty, self.constant = penalty, bias**2
@@ -88,9 +92,12 @@ class RidgeWalker:
         self.features: Sparse = sp.csr_array(problem.features[nodes][:, active] * scale)
         self.rows: Sparse = sp.csr_array(complete[:, active] * scale)
         self.validation: Sparse = sp.csr_array(problem.rows[:, active] * scale)
+        self.place = np.arange(len(local.node)) - np.repeat(local.begin[:-1], np.diff(local.begin))
         self.ends = class_ends(problem.targets, problem.n_classes)
         width = len(active)
         self.primal = width + 1 < len(problem.labels) if primal is None else primal
+        self.memory = memory
+        self._products: FloatArray | None = None
         self.tie = TIE * float(np.abs(self._scores(everybody)).max())  # scores shrink as the penalty grows
         if self.primal:
             self.coordinates = np.zeros((len(nodes), width + 1))
@@ -100,8 +107,8 @@ class RidgeWalker:
         else:
             finished = self.rows.toarray()
             self.kernel = finished @ finished.T + self.constant
-            self.to_nodes = np.full((len(problem.labels), len(nodes) + 1), self.constant)
-            self.to_nodes[:, :-1] = (self.features @ finished.T).T
+            self.to_nodes = np.full((len(nodes) + 1, len(problem.labels)), self.constant)
+            self.to_nodes[:-1] = self.features @ finished.T
             self.cross = np.asarray(self.validation @ finished.T).T + self.constant
             self.grams, self.gram_begin = self._grams(width)
             wide = bool((self.gram_begin < 0).any())
@@ -122,102 +129,144 @@ class RidgeWalker:
             grams[gram_begin[tree] : gram_begin[tree] + stored[tree]] = (x @ x.T).toarray().ravel()
         return grams, gram_begin
 
-    @cached_property
-    def to_validation(self) -> FloatArray:
-        """(b, v) inner products of the graph nodes with the validation rows; b v numbers, the largest array."""
-        x, z = self.features, self.validation
-        dense = x.toarray() if x.nnz > 0.1 * x.shape[0] * x.shape[1] else x
-        products = np.empty((x.shape[0], z.shape[0]))
-        for begin in range(0, z.shape[0], CHUNK):
-            products[:, begin : begin + CHUNK] = np.asarray(dense @ z[begin : begin + CHUNK].toarray().T)
-        return products
+    def footprint(self, interleaved: bool, single: bool) -> tuple[int, int]:
+        """Bytes that a walk needs for every validation node, and besides, what is prepared for all walks included."""
+        local, t, (b, d) = self.problem.local, len(self.problem.labels), self.features.shape
+        slots, inner = np.diff(local.begin), np.diff(local.inner_begin)
+        edges, players = local.n_edges, len(local.slot)
+        each, fixed = 16 * t, 8 * (10 * len(local.node) + 7 * edges + 4 * players) + 2 * self.features.data.nbytes
+        if interleaved:
+            return each + 8 * (4 * t + 3 * b + int(inner.sum())), fixed + 8 * (
+                d * (2 * b + int(inner.sum()) + t) + 3 * t * t
+            )
+        if self.primal:
+            widest = int((slots + inner).max())
+            return each + 8 * (3 * d + 2 * widest), fixed + 8 * (d * (b + t + 2 * d + widest) + widest**2)
+        wide = max((int(m) for m, begin in zip(slots, self.gram_begin, strict=True) if begin < 0), default=0)
+        room, scratch = b + 2 + int(inner.max()), wide * d + int(slots[self.gram_begin >= 0].max(initial=0)) ** 2
+        fixed += self.grams.nbytes + self.coordinates.nbytes + 8 * (scratch + t * t + 3 * room * t)
+        return each + 8 * (b + t) + (4 if single else 8) * (room + t), fixed
 
-    @cached_property
-    def lines(self) -> FloatArray:
-        """(b, v + d) the same beside the features, for orders that interleave trees."""
-        return np.hstack([self.to_validation, self.features.toarray()])
+    def _tiles(self, interleaved: bool, single: bool) -> list[tuple[int, int]]:
+        """Ranges of validation nodes that are walked one after the other, so that each fits into the memory."""
+        n = len(self.problem.targets)
+        each, fixed = self.footprint(interleaved, single)
+        limit = fixed + n * each if self.memory is None else self.memory
+        fits = (limit - fixed) // each
+        if fits >= n:
+            return [(0, n)]
+        least = fixed + (n if self.metric.code == MACRO_F1 else 1) * each
+        if fits < 1 or self.metric.code == MACRO_F1:
+            raise ValueError(
+                f"a walk needs at least {least / 2**20:,.0f} MB of memory and may take {limit / 2**20:,.0f} MB: "
+                "permit more with memory, or value a graph with fewer labelled nodes or hops"
+            )
+        bounds = np.linspace(0, n, -(-n // fits) + 1).astype(int).tolist()
+        return list(pairwise(bounds))
+
+    def products(self, begin: int, end: int) -> FloatArray:
+        """(b + 1, end - begin) kernel of nodes and of the constant feature with validation rows; the largest array.
+
+        It is kept when it is that of all validation rows.
+        """
+        n = self.validation.shape[0]
+        if self._products is not None and end - begin == n:
+            return self._products
+        x = self.features
+        dense = x.toarray() if x.nnz > 0.1 * x.shape[0] * x.shape[1] else x
+        products = np.empty((x.shape[0] + 1, end - begin))
+        for at in range(begin, end, CHUNK):
+            stop = min(at + CHUNK, end)
+            products[:-1, at - begin : stop - begin] = np.asarray(dense @ self.validation[at:stop].toarray().T)
+        products[-1] = self.constant
+        if end - begin == n:
+            self._products = products
+        return products
 
     def walk(self, order: Order, parts: Parts | None = None) -> Walk:
         """Utilities along an order; what they are made of, by validation node, is added to `parts`."""
-        local, labels = self.problem.local, self.problem.labels
-        n = len(self.problem.targets)
-        scoring = Scoring(
-            self.metric.code,
-            self.ends,
-            self.temperature,
-            self.tie,
-            self.metric.empty(self.problem.n_classes),
-            np.empty(n),
-            np.empty(n),
-            np.empty((self.problem.n_classes, n)),
-        )
-        n_steps = len(order.steps()) - 1
-        parts = parts or make_parts(None, n)
-        parts.last[:] = scoring.empty
-        walked = Walked(np.empty(n_steps), np.zeros(2, dtype=np.int64), parts)
-        state = empty_state(local)
+        local, n = self.problem.local, len(self.problem.targets)
         sequence = local.tree[order.players]
         trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]
-        if len(trees) > len(labels):
-            walk_rows(
+        interleaved = len(trees) > len(local.root)
+        single = self.metric.code == ACCURACY and parts is None and not self.primal and not interleaved
+        empty = self.metric.empty(self.problem.n_classes)
+        utility = np.zeros(len(order.steps()) - 1)
+        counts = np.zeros(2, dtype=np.int64)
+        solved = self._solve(trees) if not interleaved and not self.primal else None
+        for begin, end in self._tiles(interleaved, single):
+            share = 1.0 if self.metric.code == ACCURACY else (end - begin) / n
+            ends = np.clip(self.ends, begin, end) - begin
+            error = largest_error(self.products(begin, end)) if single else 0.0
+            scoring = Scoring(self.metric.code, ends, self.temperature, self.tie, empty, error)
+            here = parts or make_parts(None, 0)
+            if parts is not None and end - begin < n:
+                here = parts.of(begin, end)
+            here.last[:] = empty
+            counts[:] = 0
+            walked = Walked(np.empty(len(utility)), counts, here)
+            course = Course(
                 local,
-                state,
-                order.players,
-                labels,
-                self.basis,
-                self.lines,
-                self.constant,
-                self.penalty,
-                scoring,
-                walked,
-            )
-        elif self.primal:
-            validation = np.full((self.coordinates.shape[1], n), np.sqrt(self.constant))
-            validation[:-1] = self.validation.toarray().T
-            walk_primal(
-                local,
-                state,
-                order.players,
-                order.visited,
-                labels,
-                self.basis,
-                self.coordinates,
-                self.finished,
-                validation,
-                self.penalty,
-                scoring,
-                walked,
-            )
-        else:
-            factor = scipy.linalg.cholesky(
-                self.kernel[np.ix_(trees, trees)] + self.penalty * np.eye(len(trees)), lower=True
-            )
-            one_hot = np.eye(self.problem.n_classes)[labels[trees]]
-            white_nodes, white_validation, white_labels = (
-                scipy.linalg.solve_triangular(factor, right, lower=True, check_finite=False)
-                for right in (self.to_nodes[trees], self.cross[trees], one_hot)
-            )
-            walk_dual(
-                local,
-                state,
+                empty_state(local),
+                no_moves(local),
                 order.players,
                 order.visited,
-                labels,
+                self.problem.labels,
                 self.basis,
-                self.to_validation,
-                np.ascontiguousarray(white_nodes.T),
-                np.ascontiguousarray(white_validation),
-                np.ascontiguousarray(white_labels),
-                self.grams,
-                self.gram_begin,
-                self.coordinates,
-                self.constant,
+                self.place,
                 self.penalty,
                 scoring,
                 walked,
             )
-        utility = whole(self.metric, walked.utility, order)
-        return Walk(utility, int(walked.counts[0]), int(walked.counts[1]))
+            if interleaved:
+                walk_rows(course, self._lines(begin, end), self.constant)
+            elif solved is None:
+                validation = np.full((self.coordinates.shape[1], end - begin), np.sqrt(self.constant))
+                validation[:-1] = self.validation[begin:end].toarray().T
+                walk_primal(course, self.coordinates, self.finished, validation)
+            else:
+                white, finished, finished_labels = solved
+                room = np.empty((len(white), end - begin), dtype=np.float32 if single else np.float64)
+                walk_dual(
+                    course,
+                    self.products(begin, end),
+                    white.copy() if end < n else white,  # a walk writes into it
+                    np.ascontiguousarray(finished[:, begin:end]),
+                    finished_labels,
+                    self.grams,
+                    self.gram_begin,
+                    self.coordinates,
+                    room,
+                )
+            utility += share * walked.utility
+            if parts is not None and here is not parts:
+                parts.sums[:, begin:end] += here.sums
+        return Walk(whole(self.metric, utility, order), int(counts[0]), int(counts[1]))
+
+    def _solve(self, trees: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """L^-1 times the kernels of the rows, in the order of `trees`, with nodes and validation nodes, and times E.
+
+        The first is transposed, with room for predictions before it and for the lines of a tree below it.
+        """
+        factor = scipy.linalg.cholesky(
+            self.kernel[np.ix_(trees, trees)] + self.penalty * np.eye(len(trees)), lower=True
+        )
+        n_nodes, n_classes = len(self.to_nodes), self.problem.n_classes
+        n_inner = int(np.diff(self.problem.local.inner_begin).max())
+        white = np.zeros((n_nodes + n_inner + 1, n_classes + len(trees)))
+        # solved in place, as columns of their transposes
+        white[:n_nodes, n_classes:] = dtrsm(1.0, factor, self.to_nodes[:, trees].T, lower=1, overwrite_b=1).T
+        finished = dtrsm(1.0, factor, self.cross[trees].T, side=1, lower=1, trans_a=1, overwrite_b=1).T
+        one_hot = np.eye(n_classes)[self.problem.labels[trees]]
+        return white, finished, np.ascontiguousarray(scipy.linalg.solve_triangular(factor, one_hot, lower=True))
+
+    def _lines(self, begin: int, end: int) -> FloatArray:
+        """(b + inner slots + t, v + d) products beside features, and below them room for the T_w and the rows."""
+        local, (b, d) = self.problem.local, self.features.shape
+        lines = np.zeros((b + int(local.inner_begin[-1]) + len(local.root), end - begin + d))
+        lines[:b, : end - begin] = self.products(begin, end)[:-1]
+        lines[:b, end - begin :] = self.features.toarray()
+        return lines
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, solved from scratch, in units of the game."""

@@ -15,38 +15,29 @@ import numpy as np
 
 from pcwinter._jit import compiled
 from pcwinter._types import BoolArray, FloatArray, IntArray
-from pcwinter.heads.ridge_trees import Scoring, Walked
+from pcwinter.heads.ridge_trees import Course
 from pcwinter.metrics import credit, measure
-from pcwinter.propagation import Gathered, LocalGraphs, State, begin_step, follow, join
+from pcwinter.moves import apply, plan
+from pcwinter.propagation import begin_step, join
 
 REBUILD = 256  # evaluations; the t^3 of a rebuild is then small beside them
 DRIFT = 1e-11  # error of the inverse that calls for one before that; small penalties need it often
 
 
 @compiled
-def walk_rows(
-    local: LocalGraphs,
-    state: State,
-    players: IntArray,
-    labels: IntArray,
-    basis: IntArray,
-    lines: FloatArray,
-    constant: float,
-    penalty: float,
-    scoring: Scoring,
-    walked: Walked,
-) -> None:
+def walk_rows(course: Course, lines: FloatArray, constant: float) -> None:
     """Walk a whole order of single players.
 
-    `lines` (b, v + d) holds, for every graph node, its inner products with the validation rows and its features.
+    `lines` holds, for every graph node, its inner products with the validation rows and its features; below these
+    there is room for the T_w of all inner slots and for the g of all rows.
     """
-    n_classes, n = scoring.scores.shape
+    local, state, moves, players = course.local, course.state, course.moves, course.players
+    labels, penalty, scoring, walked = course.labels, course.penalty, course.scoring, course.walked
+    n_classes, n = len(scoring.ends) - 1, int(scoring.ends[-1])
     t, width = len(labels), lines.shape[1]
     used = np.zeros(t, dtype=np.bool_)
-    gathered = Gathered(
-        np.zeros((local.inner_begin[t], width)), np.zeros(len(local.node)), np.zeros(len(state.neighbour))
-    )
-    g = np.zeros((t, width))
+    first = len(lines) - t
+    sums, g = first - local.inner_begin[t], lines[first:]
     kz, rows = np.zeros((t, n)), np.zeros((t, width - n))
     kernel, inverse = np.zeros((t, t)), np.zeros((t, t))
     alpha = np.zeros((t, n_classes))
@@ -58,7 +49,8 @@ def walk_rows(
         join(local, state, players[step])
         if state.changes[0] or state.changes[1]:
             r = local.tree[players[step]]
-            follow(local, state, r, basis, lines, gathered, local.inner_begin[r], g[r])
+            plan(local, state, r, moves)
+            apply(moves, course.basis, lines, sums + local.inner_begin[r], first + r, width)
             before[:] = kz[r]
             scale = state.scale[local.root[r]]
             for i in range(n):

@@ -5,11 +5,12 @@ While the tree of root r is open, all other rows H are finished, and a row h = s
     b a^T,   a = k_c(Z, h),   b = (e - f(h)) / (k_c(h, h) + lambda)
 
 to the scores, where k_c is the kernel conditioned on H and f the prediction from H. All are linear or
-quadratic in h, so one line per slot holds what they need, and h moves along these lines (`follow`).
+quadratic in h, so one line per graph node holds what they need, and h moves along these lines (`moves`).
 
 The finished rows of an order are known before it is walked. The dual form takes the Cholesky
 factor L of their kernel in the order's sequence once; then the first i entries of L^-1 k(H, x)
-condition x on the first i rows, and nothing is ever inverted or downdated. The primal form keeps
+condition x on the first i rows, and nothing is ever inverted or downdated. A node's line is conditioned when a tree
+that has the node opens, on the rows that were finished since the last such tree. The primal form keeps
 the conditional covariance of the weights, and serves when there are more rows than features.
 """
 
@@ -19,35 +20,32 @@ import numpy as np
 
 from pcwinter._jit import compiled
 from pcwinter._types import BoolArray, FloatArray, IntArray
-from pcwinter.metrics import ACCURACY, Parts, count_correct, credit, margins, measure
-from pcwinter.propagation import Gathered, LocalGraphs, State, axpy, begin_step, follow, join
+from pcwinter.heads.ridge_count import Row, Scores, Scoring, add_row, make_scores, score
+from pcwinter.metrics import Parts, credit
+from pcwinter.moves import Moves, add_four, apply, plan
+from pcwinter.propagation import LocalGraphs, State, begin_step, join
 
-
-class Scoring(NamedTuple):
-    """What the validation nodes are, and how their scores become a utility."""
-
-    code: int
-    ends: IntArray  # (c + 1,) where each class begins
-    temperature: float
-    tie: float
-    empty: float  # utility of the empty coalition
-    gap: FloatArray  # (v,) lead of the predicted class in the scores of the finished rows
-    right: FloatArray  # (v,) whether it is the true one
-    scores: FloatArray  # (c, v) scratch
+STRIP = 256  # columns of the lines that are conditioned at a time, so that those of the finished rows stay in the cache
 
 
 class Opened(NamedTuple):
-    """What one tree needs while it is open; lines are (v | i | c | kernel) wide, side by side.
+    """What one tree needs while it is open: lines of three kinds.
 
-    k_c(Z, x_u), then L^-1 k(H, x_u) (nothing in the primal), then the prediction at x_u, then the kernel between x_u
-    and the slots of the tree or, in a tree of many slots, the features of x_u.
+    Each has rows for the x_u of the slots and one for the constant feature, and below these one for every T_w
+    and one for g. `lines` and `white` have a row per graph node, `kernel` has one per slot of the tree.
     """
 
-    lines: FloatArray  # (m, width) of the tree's slots
-    constant: FloatArray  # (width,) of the constant feature
-    norm: float  # k_c of the constant feature with itself
-    n_whitened: int  # i
-    square: bool  # whether the last part holds kernel values
+    lines: FloatArray  # (.., v) k_c(Z, x), in single precision if it is only counted
+    white: FloatArray  # (.., c + t) less the predictions at x, then L^-1 k(H, x)
+    where: IntArray  # (m,) their rows that belong to the slots
+    constant: int  # the row of the constant feature
+    i: int  # finished rows, which have their entry in the second part of `white`; 0 in the primal
+    kernel: FloatArray  # kernel values between the slots of the tree or, if it has many, their features
+    square: bool  # whether these are kernel values
+    mixed: FloatArray  # (slots,) twice the kernel between them and the constant feature; empty where it is 0
+    norm: float  # kernel of the constant feature with itself
+    products: FloatArray  # (b + 1, v) as in `Row`
+    finished: FloatArray  # (t, v)
 
 
 class Walked(NamedTuple):
@@ -58,46 +56,42 @@ class Walked(NamedTuple):
     parts: Parts
 
 
-@compiled
-def score(scoring: Scoring, scores: FloatArray, a: FloatArray, b: FloatArray, detail: FloatArray) -> float:
-    """Utility of `scores + b a^T`; `gap` and `right` belong to `scores`."""
-    if scoring.code == ACCURACY and not len(detail):
-        return count_correct(scores, a, b, scoring.ends, scoring.tie, scoring.gap, scoring.right)
-    for c in range(len(b)):
-        for i in range(len(a)):
-            scoring.scores[c, i] = scores[c, i] + b[c] * a[i]
-    return measure(scoring.code, scoring.scores, scoring.ends, scoring.temperature, scoring.tie, detail)
+class Course(NamedTuple):
+    """What every walk needs, whatever its algebra."""
+
+    local: LocalGraphs
+    state: State
+    moves: Moves
+    players: IntArray  # (p,) the order
+    visited: BoolArray
+    labels: IntArray  # (t,)
+    basis: IntArray  # (m,) graph node of each slot, numbered without gaps
+    place: IntArray  # (m,) number of each slot in its tree
+    penalty: float
+    scoring: Scoring
+    walked: Walked
 
 
 @compiled
-def walk_tree(
-    local: LocalGraphs,
-    state: State,
-    players: IntArray,
-    visited: BoolArray,
-    begin: int,
-    step: int,
-    opened: Opened,
-    mine: FloatArray,
-    theirs: FloatArray,
-    label: int,
-    penalty: float,
-    scoring: Scoring,
-    scores: FloatArray,
-    walked: Walked,
-) -> tuple[int, int]:
+def walk_tree(course: Course, begin: int, step: int, opened: Opened, scores: Scores) -> tuple[int, int]:
     """Walk the tree that starts at position `begin`; returns the next position and step."""
+    local, state, moves, players, visited = course.local, course.state, course.moves, course.players, course.visited
+    scoring, walked = course.scoring, course.walked
     tree = local.tree[players[begin]]
-    first, root = local.begin[tree], local.root[tree]
-    n_classes, n = scores.shape
-    width = opened.lines.shape[1]
-    where = np.arange(-first, len(local.node) - first)
+    slots = slice(local.begin[tree], local.begin[tree + 1])
+    nodes, m = opened.where[slots], local.begin[tree + 1] - local.begin[tree]
+    n_classes, n = scores.exact.shape
     n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
-    gathered = Gathered(np.zeros((n_inner, width)), mine, theirs)
-    g, line, b = np.zeros(width), np.empty(width), np.empty(n_classes)
-    at = n + opened.n_whitened
+    n_white, n_kernel = n_classes + opened.i, opened.kernel.shape[1]
+    sums = opened.constant + 1
+    g = sums + n_inner
+    for lines, first in ((opened.white, sums), (opened.kernel, m)):
+        lines[first : first + n_inner + 1] = 0.0
+    opened.lines[sums : g + 1] = 0.0
+    line, white, kernel = opened.lines[g], opened.white[g], opened.kernel[m + n_inner]
+    constant, white_constant = opened.lines[opened.constant], opened.white[opened.constant]
+    a, b, white_h = np.empty_like(line), np.empty(n_classes), np.empty(n_white)
     utility = walked.utility[step - 1] if step else scoring.empty
-    margins(scores, scoring.ends, scoring.tie, scoring.gap, scoring.right)
     position = begin
     while position < len(players) and local.tree[players[position]] == tree:
         begin_step(state)
@@ -111,22 +105,25 @@ def walk_tree(
             join(local, state, players[position])
             position += 1
         if state.changes[0] or state.changes[1]:
-            follow(local, state, tree, where, opened.lines, gathered, 0, g)
-            for i in range(width):
-                line[i] = state.scale[root] * g[i] + opened.constant[i]
-            norm = opened.norm
-            for i in range(n, at):
-                norm -= line[i] * line[i]
-            for u in range(width - at - n_classes):
-                last = line[at + n_classes + u]
-                if opened.square:
-                    norm += state.scale[root] * state.scale[first + u] * state.inflow[local.hops, first + u] * last
-                else:
-                    norm += last * last
-            weight = 1 / (max(norm, 0.0) + penalty)  # rounding may take a norm of 0 below it
+            plan(local, state, tree, moves)
+            apply(moves, opened.where, opened.lines, sums, g, n)
+            apply(moves, opened.where, opened.white, sums, g, n_white)
+            apply(moves, course.place, opened.kernel, m, m + n_inner, n_kernel)
+            scale, weights = state.scale[local.root[tree]], moves.whole[slots]
+            for k in range(n_white):
+                white_h[k] = scale * white[k] + white_constant[k]
+            norm = opened.norm - np.dot(white_h[n_classes:], white_h[n_classes:])
+            norm += scale * scale * np.dot(weights if opened.square else kernel, kernel)
+            if len(opened.mixed):
+                norm += scale * np.dot(weights, opened.mixed)
+            weight = 1 / (max(norm, 0.0) + course.penalty)  # rounding may take a norm of 0 below it
             for c in range(n_classes):
-                b[c] = ((1.0 if c == label else 0.0) - line[at + c]) * weight
-            utility = score(scoring, scores, line[:n], b, walked.parts.fresh)
+                b[c] = ((1.0 if c == course.labels[tree] else 0.0) + white_h[c]) * weight
+            rate = a.dtype.type(scale)
+            for i in range(n):
+                a[i] = rate * line[i] + constant[i]
+            row = Row(scale, weights, nodes, opened.products, white_h[n_classes:], opened.finished)
+            utility = score(scoring, scores, a, b, row, walked.parts.fresh)
             credit(walked.parts, player if credited else -1)
             walked.counts[0 if credited else 1] += 1
         walked.utility[step] = utility
@@ -136,152 +133,143 @@ def walk_tree(
 
 @compiled
 def walk_dual(
-    local: LocalGraphs,
-    state: State,
-    players: IntArray,
-    visited: BoolArray,
-    labels: IntArray,
-    basis: IntArray,
-    to_validation: FloatArray,
-    white_nodes: FloatArray,
-    white_validation: FloatArray,
-    white_labels: FloatArray,
+    course: Course,
+    products: FloatArray,
+    white: FloatArray,
+    finished: FloatArray,
+    finished_labels: FloatArray,
     grams: FloatArray,
     gram_begin: IntArray,
     coordinates: FloatArray,
-    norm: float,
-    penalty: float,
-    scoring: Scoring,
-    walked: Walked,
+    lines: FloatArray,
 ) -> None:
-    """Walk a whole order; `white_*` are L^-1 times the kernels and labels, rows in the order's sequence.
+    """Walk a whole order.
 
-    `white_nodes` is (b + 1, t), one line per graph node and a last one for the constant feature.
+    `lines` and `white` as in `Opened`, the first with nothing in it, the second with no predictions yet; `products` and
+    `finished` as in `Row`, `finished_labels` (t, c) is L^-1 E.
     """
-    n_classes, n = scoring.scores.shape
-    scores = np.zeros((n_classes, n))
-    mine, theirs = np.zeros(len(local.node)), np.zeros(len(state.neighbour))
+    local, players, basis = course.local, course.players, course.basis
+    n_classes, n = len(course.scoring.ends) - 1, products.shape[1]
+    scores = make_scores(n_classes, n, lines)
+    rounded = finished.astype(lines.dtype)
+    constant = len(products) - 1
+    done = np.full(constant + 1, -1)
+    nothing, norm = np.empty(0), products[-1, 0]
     position = step = i = 0
     while position < len(players):
         tree = local.tree[players[position]]
-        nodes = basis[local.begin[tree] : local.begin[tree + 1]]
-        m = len(nodes)
-        whitened = np.empty((m + 1, i))
-        for u in range(m):
-            whitened[u] = white_nodes[nodes[u], :i]
-        whitened[m] = white_nodes[-1, :i]
-        known = np.dot(whitened, white_validation[:i])
-        predicted = np.dot(whitened, white_labels[:i])
+        first, m = local.begin[tree], local.begin[tree + 1] - local.begin[tree]
+        nodes = np.empty(m + 1, dtype=np.int64)
+        nodes[:m] = basis[first : first + m]
+        nodes[m] = constant
+        condition(nodes, i, products, white, rounded, finished_labels, lines, done)
         square = gram_begin[tree] >= 0
-        at = n + i + n_classes
-        lines = np.zeros((m + 1, at + (m if square else coordinates.shape[1])))
-        for u in range(m + 1):
-            line, part = lines[u], known[u]
-            if u < m:
-                raw = to_validation[nodes[u]]
-                for j in range(n):
-                    line[j] = raw[j] - part[j]
+        n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
+        kernel = np.empty((m + n_inner + 1, m if square else coordinates.shape[1]))
+        for u in range(m):
+            if square:
+                kernel[u] = grams[gram_begin[tree] + u * m : gram_begin[tree] + (u + 1) * m]
             else:
-                for j in range(n):
-                    line[j] = norm - part[j]
-            line[n : n + i] = whitened[u]
-            line[n + i : at] = predicted[u]
-            if u < m and square:
-                line[at:] = grams[gram_begin[tree] + u * m : gram_begin[tree] + (u + 1) * m]
-            elif u < m:
-                line[at:] = coordinates[nodes[u]]
-        opened = Opened(lines[:m], lines[m], norm, i, square)
-        position, step = walk_tree(
-            local,
-            state,
-            players,
-            visited,
-            position,
-            step,
-            opened,
-            mine,
-            theirs,
-            labels[tree],
-            penalty,
-            scoring,
-            scores,
-            walked,
-        )
+                kernel[u] = coordinates[nodes[u]]
+        opened = Opened(lines, white, basis, constant, i, kernel, square, nothing, norm, products, finished)
+        position, step = walk_tree(course, position, step, opened, scores)
         for c in range(n_classes):
-            axpy(white_labels[i, c], white_validation[i], scores[c])
+            add_row(scores, c, finished_labels[i, c], finished[i])
         i += 1
 
 
 @compiled
+def condition(
+    nodes: IntArray,
+    i: int,
+    products: FloatArray,
+    white: FloatArray,
+    finished: FloatArray,
+    finished_labels: FloatArray,
+    lines: FloatArray,
+    done: IntArray,
+) -> None:
+    """Condition lines and predictions of nodes on the first `i` finished rows; they are on the first `done`, or new."""
+    n_classes, n = finished_labels.shape[1], lines.shape[1]
+    for node in nodes:
+        if done[node] < 0:
+            lines[node] = products[node]
+            done[node] = 0
+        for k in range(done[node], i):
+            for c in range(n_classes):
+                white[node, c] -= white[node, n_classes + k] * finished_labels[k, c]
+    for begin in range(0, n, STRIP):
+        end = min(begin + STRIP, n)
+        for node in nodes:
+            w = white[node, n_classes : n_classes + i]
+            for k in range(done[node], i, 4):
+                p, q, r = min(k + 1, i - 1), min(k + 2, i - 1), min(k + 3, i - 1)
+                add_four(
+                    lines,
+                    node,
+                    finished,
+                    k,
+                    p,
+                    q,
+                    r,
+                    -w[k],
+                    -w[p] if p > k else 0.0,
+                    -w[q] if q > p else 0.0,
+                    -w[r] if r > q else 0.0,
+                    begin,
+                    end,
+                )
+    for node in nodes:
+        done[node] = i
+
+
+@compiled
 def walk_primal(
-    local: LocalGraphs,
-    state: State,
-    players: IntArray,
-    visited: BoolArray,
-    labels: IntArray,
-    basis: IntArray,
+    course: Course,
     coordinates: FloatArray,
     finished: FloatArray,
     validation: FloatArray,
-    penalty: float,
-    scoring: Scoring,
-    walked: Walked,
 ) -> None:
     """Walk a whole order with the (d + 1, d + 1) conditional covariance of the weights.
 
     `coordinates` (b, d + 1) scaled features of the graph nodes, `finished` (t, d + 1) complete rows
     and `validation` (d + 1, v); the last feature is the constant one, 0 for graph nodes.
     """
-    n_classes, n = scoring.scores.shape
+    local, players, basis = course.local, course.players, course.basis
+    n_classes, n = len(course.scoring.ends) - 1, validation.shape[1]
     width = coordinates.shape[1]
-    scores = np.zeros((n_classes, n))
+    scores = make_scores(n_classes, n, validation)
     covariance = np.eye(width)
     weights = np.zeros((width, n_classes))
     constant = finished[0, width - 1]
     to_validation = validation.copy()  # covariance @ validation
-    mine, theirs = np.zeros(len(local.node)), np.zeros(len(state.neighbour))
     position = step = 0
     while position < len(players):
         tree = local.tree[players[position]]
         nodes = basis[local.begin[tree] : local.begin[tree + 1]]
-        m = len(nodes)
+        m, n_inner = len(nodes), local.inner_begin[tree + 1] - local.inner_begin[tree]
         x = np.zeros((m + 1, width))
         for u in range(m):
             x[u] = coordinates[nodes[u]]
         x[m, width - 1] = constant
         gram = np.dot(np.dot(x, covariance), x.T)
-        at = n + n_classes
-        lines = np.empty((m + 1, at + m))
-        lines[:, :n] = np.dot(x, to_validation)
-        lines[:, n:at] = np.dot(x, weights)
-        lines[:, at:] = gram[:, :m]
-        lines[m, at:] *= 2  # the mixed terms of the square
-        opened = Opened(lines[:m], lines[m], gram[m, m], 0, True)
-        position, step = walk_tree(
-            local,
-            state,
-            players,
-            visited,
-            position,
-            step,
-            opened,
-            mine,
-            theirs,
-            labels[tree],
-            penalty,
-            scoring,
-            scores,
-            walked,
-        )
+        lines, predicted = np.empty((m + n_inner + 2, n)), np.empty((m + n_inner + 2, n_classes))
+        kernel, mixed = np.empty((m + n_inner + 1, m)), 2 * gram[m, :m]
+        lines[: m + 1], predicted[: m + 1], kernel[:m] = np.dot(x, to_validation), -np.dot(x, weights), gram[:m, :m]
+        opened = Opened(lines, predicted, course.place, m, 0, kernel, True, mixed, gram[m, m], lines, lines)
+        position, step = walk_tree(course, position, step, opened, scores)
         row = finished[tree]
         gain = np.dot(covariance, row)
         a = np.dot(row, to_validation)
-        weight = 1 / (np.dot(row, gain) + penalty)
+        weight = 1 / (np.dot(row, gain) + course.penalty)
         b = np.dot(row, weights)
         for c in range(n_classes):
-            b[c] = ((1.0 if c == labels[tree] else 0.0) - b[c]) * weight
-            axpy(b[c], a, scores[c])
+            b[c] = ((1.0 if c == course.labels[tree] else 0.0) - b[c]) * weight
+            add_row(scores, c, b[c], a)
         for j in range(width):
-            axpy(gain[j], b, weights[j])
-            axpy(-weight * gain[j], gain, covariance[j])
-            axpy(-weight * gain[j], a, to_validation[j])
+            for c in range(n_classes):
+                weights[j, c] += gain[j] * b[c]
+            for k in range(width):
+                covariance[j, k] -= weight * gain[j] * gain[k]
+            for i in range(n):
+                to_validation[j, i] -= weight * gain[j] * a[i]

@@ -1,0 +1,152 @@
+"""Scores of the finished rows and one more row -> utility.
+
+While a tree is open the scores are F + b a^T. To count correct predictions it is enough to know the sign of every
+lead, the score of the true class less the best of the others. That is done in single precision: a lead that its
+rounding could turn is computed again in double precision, so the count is that of double precision.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pcwinter._jit import compiled
+from pcwinter._types import FloatArray, IntArray
+from pcwinter.metrics import ACCURACY, measure
+
+SINGLE = 1e-5  # error of `a` in single precision, in units of the largest product: ten times what tests see
+
+
+class Scoring(NamedTuple):
+    """What the validation nodes are, and how their scores become a utility."""
+
+    code: int
+    ends: IntArray  # (c + 1,) where each class begins
+    temperature: float
+    tie: float
+    empty: float  # utility of the empty coalition
+    error: float  # of `a`, at most; 0 in double precision
+
+
+class Row(NamedTuple):
+    """The row that the open tree has come to, from which any entry of `a` can be had in double precision."""
+
+    scale: float
+    weight: FloatArray  # (m,) of the tree's slots
+    node: IntArray  # (m,) their rows in `products`
+    products: FloatArray  # (b + 1, v) kernel between nodes and validation nodes, the constant feature's last
+    white: FloatArray  # (i,) L^-1 k(H, h)
+    finished: FloatArray  # (t, v) L^-1 k(H, Z)
+
+
+class Scores(NamedTuple):
+    """Scores of the finished rows, and scratch."""
+
+    exact: FloatArray  # (c, v)
+    rounded: FloatArray  # (c, v) in the precision of `a`
+    whole: FloatArray  # (c, v)
+    best: FloatArray  # (v,) in the precision of `a`
+
+
+def largest_error(products: FloatArray) -> float:
+    """What rounding to single precision may do to an entry of `a`."""
+    return SINGLE * max(float(products.max()), -float(products.min()))
+
+
+@compiled
+def make_scores(n_classes: int, n: int, like: FloatArray) -> Scores:
+    """Scores of no rows; `like` has the precision of `a`."""
+    return Scores(
+        np.zeros((n_classes, n)),
+        np.zeros((n_classes, n), dtype=like.dtype),
+        np.empty((n_classes, n)),
+        np.empty(n, dtype=like.dtype),
+    )
+
+
+@compiled
+def add_row(scores: Scores, c: int, b: float, a: FloatArray) -> None:
+    """Add `b a` to the scores of class c."""
+    exact, rounded = scores.exact[c], scores.rounded[c]
+    for i in range(len(a)):
+        exact[i] += b * a[i]
+        rounded[i] = exact[i]
+
+
+@compiled
+def score(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row, detail: FloatArray) -> float:
+    """Utility of `scores + b a^T`."""
+    if scoring.code == ACCURACY and not len(detail):
+        return _count(scoring, scores, a, b, row)
+    for c in range(len(b)):
+        before, after, slope = scores.exact[c], scores.whole[c], b[c]
+        for i in range(len(a)):
+            after[i] = before[i] + slope * a[i]
+    return measure(scoring.code, scores.whole, scoring.ends, scoring.temperature, scoring.tie, detail)
+
+
+@compiled
+def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row) -> float:
+    """Number of validation nodes whose true class leads; not a number if a score is not finite."""
+    n_classes = len(b)
+    doubt = max(scoring.tie, scoring.error * (b.max() - b.min()))
+    limit = a.dtype.type(doubt)
+    scores.best[:] = -np.inf
+    correct = 0
+    for y in range(n_classes):
+        begin, end = scoring.ends[y], scoring.ends[y + 1]
+        for k in range(1, n_classes, 3):  # the others, three at a time; the last ones may come twice
+            p, q, r = (
+                (y + k) % n_classes,
+                (y + min(k + 1, n_classes - 1)) % n_classes,
+                (y + min(k + 2, n_classes - 1)) % n_classes,
+            )
+            _best(scores, a, b, p, q, r, begin, end)
+        now, best, mine, slope = a[begin:end], scores.best[begin:end], scores.rounded[y, begin:end], a.dtype.type(b[y])
+        ahead, clear = np.int32(0), np.int32(0)  # of the size of the numbers compared, or the loop is slow
+        for i in range(len(now)):
+            lead = mine[i] + slope * now[i] - best[i]
+            ahead = np.int32(ahead + np.int32(lead > limit))
+            clear = np.int32(clear + np.int32(abs(lead) > limit))
+        correct += int(ahead)
+        if clear < end - begin:
+            for i in range(begin, end):
+                if not abs(mine[i - begin] + slope * a[i] - scores.best[i]) > limit:
+                    lead = _lead(scores.exact, b, _entry(row, i) if scoring.error else a[i], y, i, scoring.tie)
+                    if not np.isfinite(lead):
+                        return np.nan
+                    correct += int(lead > 0)
+    return float(correct)
+
+
+@compiled
+def _best(scores: Scores, a: FloatArray, b: FloatArray, p: int, q: int, r: int, begin: int, end: int) -> None:
+    """Best scores so far and of three more classes."""
+    f = a.dtype.type
+    x, y, z = f(b[p]), f(b[q]), f(b[r])
+    first, second, third = scores.rounded[p, begin:end], scores.rounded[q, begin:end], scores.rounded[r, begin:end]
+    now, best = a[begin:end], scores.best[begin:end]
+    for i in range(len(best)):
+        s, t, u, v = first[i] + x * now[i], second[i] + y * now[i], third[i] + z * now[i], best[i]
+        s, u = (s if s > t else t), (u if u > v else v)
+        best[i] = s if s > u else u
+
+
+@compiled
+def _lead(scores: FloatArray, b: FloatArray, a: float, y: int, i: int, tie: float) -> float:
+    """Lead of class y at node i; a lower class that is tied with it wins, a higher one loses."""
+    best = -np.inf
+    for c in range(len(b)):
+        if c != y:
+            best = max(best, scores[c, i] + b[c] * a + (tie if c < y else -tie))
+    return float(scores[y, i] + b[y] * a - best)
+
+
+@compiled
+def _entry(row: Row, i: int) -> float:
+    """Entry i of a = k_c(Z, h)."""
+    a = float(row.products[-1, i])
+    for u in range(len(row.node)):
+        a += row.scale * row.weight[u] * row.products[row.node[u], i]
+    for k in range(len(row.white)):
+        a -= row.white[k] * row.finished[k, i]
+    return a
