@@ -8,7 +8,9 @@ import torch
 
 from pcwinter._types import Sparse
 from pcwinter.graph import Recipe
-from pcwinter.heads.trainer import CHUNK, Models, scores, train
+from pcwinter.heads.trainer import Models, scores, train
+
+CHUNK = 16
 
 Ints = npt.NDArray[np.int64]
 NOBODY = np.empty(0, dtype=np.int64)
@@ -35,8 +37,7 @@ def torch_loop(rows: Sparse, labels: Ints, n_classes: int, recipe: Recipe) -> tu
 
 
 def fit(rows: Sparse, labels: Ints, shared: Ints, own: list[Ints], recipe: Recipe, n_classes: int = 4) -> Models:
-    ends = np.cumsum([0, *map(len, own)])
-    return train(rows, labels, shared, ends, np.concatenate([NOBODY, *own]), n_classes, recipe)
+    return train(rows, labels, [np.concatenate([shared, mine]) for mine in own], n_classes, recipe)
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,7 @@ def fit_scores(
     rows: Sparse, labels: IntArray, members: list[IntArray], n_classes: int, recipe: Recipe, z: Sparse
 ) -> FloatArray:
     """(e, c, v) class-major scores on `z` of models that are trained each on its own `members` of `rows`."""
-    nobody = np.empty(0, dtype=np.int64)
-    ends = np.cumsum([0, *map(len, members)])
-    models = train(rows, labels, nobody, ends, np.concatenate([nobody, *members]), n_classes, recipe)
-    return scores(models, z)
+    return scores(train(rows, labels, members, n_classes, recipe), z)
 
 
 class SoftmaxWalker:
@@ -88,19 +85,13 @@ class SoftmaxWalker:
         return Walk(whole(self.metric, utility[last], order), counts[0], counts[1])
 
     def _score(self, rows: dict[int, FloatArray], batch: list[tuple[int, int, FloatArray]]) -> FloatArray:
-        """(e, c, v) scores of the evaluations of a batch: rows that it does not touch are shared."""
-        touched = {tree for _, tree, _ in batch}
-        table = [(tree, row) for tree, row in rows.items() if tree not in touched]
-        shared = np.arange(len(table))
-        current = {}
-        for tree in touched & rows.keys():
-            current[tree] = len(table)
-            table.append((tree, rows[tree]))
-        own = []
-        for _, tree, row in batch:
-            current[tree] = len(table)
-            table.append((tree, row))
-            own.append(sorted(current.values()))
+        """(e, c, v) scores of the evaluations of a batch, each trained on the rows as they are by then."""
+        table = [*rows.items(), *((tree, row) for _, tree, row in batch)]
+        current = {tree: k for k, tree in enumerate(rows)}  # where in the table the row of each tree is
+        members = []
+        for k, (_, tree, _) in enumerate(batch, len(rows)):
+            current[tree] = k
+            members.append(np.array(list(current.values())))
         local = self.problem.local
         trees = np.array([tree for tree, _ in table])
         columns = np.concatenate([local.node[local.begin[tree] : local.begin[tree + 1]] for tree in trees])
@@ -112,16 +103,10 @@ class SoftmaxWalker:
             ),
             shape=(len(table), self.problem.n_nodes),
         )
-        models = train(
-            sp.csr_array(weights @ self.problem.features),
-            self.problem.labels[trees],
-            shared,
-            np.cumsum([0, *map(len, own)]),
-            np.concatenate(own),
-            self.problem.n_classes,
-            self.recipe,
+        table_rows = sp.csr_array(weights @ self.problem.features)
+        return fit_scores(
+            table_rows, self.problem.labels[trees], members, self.problem.n_classes, self.recipe, self.problem.rows
         )
-        return scores(models, self.problem.rows)
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, one model trained from scratch, in units of the game."""
