@@ -1,14 +1,12 @@
 """Rows and labels -> scores by training: the paper's linear softmax classifier.
 
-Full-batch Adam from zero weights, so that the utility is a function of the coalition. Consecutive
-evaluations of an order share nearly all their rows; they are trained together, in batches whose
-make-up depends on the order alone.
+Full-batch Adam from zero weights, so that the utility is a function of the coalition. Every evaluation of an order
+is a model of its own; their rows are made a batch at a time, for consecutive evaluations share all but one.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter.graph import Recipe
@@ -17,7 +15,7 @@ from pcwinter.metrics import TIE, Metric, Parts, class_ends, credit, make_parts,
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import Problem, begin_step, coefficients, empty_state, join, tree_coefficients
 
-BATCH = 32  # models trained together
+BATCH = 32  # evaluations whose rows are made together; changes no bit
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +90,9 @@ class SoftmaxWalker:
         for k, (_, tree, _) in enumerate(batch, len(rows)):
             current[tree] = k
             members.append(np.array(list(current.values())))
-        local = self.problem.local
-        trees = np.array([tree for tree, _ in table])
-        columns = np.concatenate([local.node[local.begin[tree] : local.begin[tree + 1]] for tree in trees])
-        weights = sp.csr_array(
-            (
-                np.concatenate([row for _, row in table]),
-                columns,
-                np.cumsum([0, *(len(row) for _, row in table)]),
-            ),
-            shape=(len(table), self.problem.n_nodes),
-        )
-        table_rows = sp.csr_array(weights @ self.problem.features)
-        return fit_scores(
-            table_rows, self.problem.labels[trees], members, self.problem.n_classes, self.recipe, self.problem.rows
-        )
+        problem, trees = self.problem, np.array([tree for tree, _ in table])
+        table_rows = problem.some_rows(trees, [row for _, row in table])
+        return fit_scores(table_rows, problem.labels[trees], members, problem.n_classes, self.recipe, problem.rows)
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, one model trained from scratch, in units of the game."""

@@ -1,9 +1,9 @@
 """Rows and labels -> trained linear softmax models.
 
 A model is a linear layer with bias, started at zero and trained by full-batch Adam on the mean
-negative log-likelihood of its rows. Eight classes lie side by side in a line of the cache, so that each
-nonzero of the rows multiplies a whole line: an epoch is two such products of a sparse matrix, X weights and
-X^T residuals, and one sweep over the parameters. Nothing mixes two models.
+negative log-likelihood of its rows X, the bias being the weight of a last column of ones. The weights of eight
+classes lie side by side in one line of the cache, and every nonzero of X multiplies a whole line. An epoch is two
+such products, X weights and X^T residuals, and one sweep over the parameters; all of it stays in the cache.
 """
 
 import math
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from pcwinter._jit import compiled, packing
 from pcwinter._types import FloatArray, IntArray, Sparse
@@ -18,12 +19,9 @@ from pcwinter.graph import Recipe
 
 LINE = 8  # doubles in a line of the cache
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
-LOG2 = math.log(2)
-LOG2_HIGH, LOG2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # their sum is log 2
-SHIFT = 1.5 * 2.0**52  # a number of this size has no fraction: its last bits are an integer
-TAYLOR = tuple((1 / math.factorial(k), 1 / math.factorial(k + 1)) for k in range(12, -1, -2))
 
 Line: TypeAlias = tuple[float, float, float, float, float, float, float, float]
+Unsigned: TypeAlias = npt.NDArray[np.uint32]  # an index that need not be tested for its sign
 
 
 class Models(NamedTuple):
@@ -33,11 +31,11 @@ class Models(NamedTuple):
     bias: FloatArray  # (e, c)
 
 
-class Lists(NamedTuple):
-    """A sparse matrix as one list of nonzeros per row; unsigned, so that no index is tested for its sign."""
+class Matrix(NamedTuple):
+    """A sparse matrix, row by row."""
 
-    begin: IntArray  # (rows + 1,)
-    at: IntArray  # column
+    begin: Unsigned  # (rows + 1,)
+    column: Unsigned
     value: FloatArray
 
 
@@ -49,108 +47,121 @@ def train(rows: Sparse, labels: IntArray, members: Sequence[IntArray], n_classes
     without rows stays at zero. Only columns that occur in its rows are trained; the others would stay at zero.
     """
     weights, bias = np.zeros((len(members), rows.shape[1], n_classes)), np.zeros((len(members), n_classes))
-    table = Lists(rows.indptr, rows.indices, rows.data)
-    with packing():
-        for e, mine in enumerate(members):
-            if len(mine):
-                by_column, active = _columns(table, mine, rows.shape[1])
-                panel = _fit(by_column, labels[mine], n_classes, recipe.learning_rate, recipe.epochs, recipe.weight_decay)
-                trained = panel.transpose(1, 0, 2).reshape(len(active) + 1, -1)[:, :n_classes]
-                weights[e, active], bias[e] = trained[:-1], trained[-1]
+    begin, column = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    rate, epochs, decay = recipe.learning_rate, recipe.epochs, recipe.weight_decay
+    for e, mine in enumerate(members):
+        if len(mine):
+            turned, active = _turned_rows(begin, column, rows.data, mine, rows.shape[1])
+            with packing():
+                lines = _fit(turned, labels[mine], n_classes, rate, epochs, decay)
+            trained = lines.transpose(1, 0, 2).reshape(len(active) + 1, -1)[:, :n_classes]
+            weights[e, active], bias[e] = trained[:-1], trained[-1]
     return Models(weights, bias)
 
 
 def scores(models: Models, z: Sparse) -> FloatArray:
     """Scores of every model on the rows `z` (v, d), class-major: (e, c, v)."""
-    result = np.empty((len(models.bias), models.bias.shape[1], z.shape[0]))
-    for out, weights, bias in zip(result, models.weights, models.bias, strict=True):
-        out[:] = (z @ weights + bias).T
+    n_models, n_columns, n_classes = models.weights.shape
+    matrix = Matrix(z.indptr.astype(np.uint32), z.indices.astype(np.uint32), z.data)
+    result = np.empty((n_models, n_classes, z.shape[0]))
+    lines, product = np.zeros((n_columns, LINE)), np.empty((z.shape[0], LINE))
+    for e in range(n_models):
+        for c in range(0, n_classes, LINE):
+            some = models.weights[e, :, c : c + LINE]
+            lines[:, : some.shape[1]] = some
+            with packing():
+                _multiply(matrix, lines, product)
+            result[e, c : c + LINE] = product.T[: some.shape[1]]
+    result += models.bias[:, :, None]
     return result
 
 
 @compiled
-def _columns(table: Lists, mine: IntArray, n_columns: int) -> tuple[Lists, IntArray]:
-    """The rows `mine` column by column, with a column of ones for the bias at the end, and which columns occur."""
+def _turned_rows(
+    begin: IntArray, column: IntArray, value: FloatArray, mine: IntArray, n_columns: int
+) -> tuple[Matrix, IntArray]:
+    """X^T of the rows `mine`, a row of ones at its end, and which columns of the table its other rows are."""
     count = np.zeros(n_columns, np.int64)
     for r in mine:
-        for k in range(table.begin[r], table.begin[r + 1]):
-            count[table.at[k]] += 1
+        for k in range(begin[r], begin[r + 1]):
+            count[column[k]] += 1
     active = np.flatnonzero(count)
-    begin = np.zeros(len(active) + 2, np.uint32)
     place = np.empty(n_columns, np.int64)
-    for j, column in enumerate(active):
-        place[column] = begin[j]
-        begin[j + 1] = begin[j] + count[column]
-    end = np.int64(begin[len(active)])
-    begin[len(active) + 1] = end + len(mine)
-    at, value = np.empty(end + len(mine), np.uint32), np.ones(end + len(mine))
+    ends = np.zeros(len(active) + 2, np.uint32)
+    total = 0
+    for j, f in enumerate(active):
+        place[f] = total
+        total += count[f]
+        ends[j + 1] = total
+    ends[-1] = total + len(mine)
+    row, entry = np.empty(total + len(mine), np.uint32), np.ones(total + len(mine))
     for i, r in enumerate(mine):
-        for k in range(table.begin[r], table.begin[r + 1]):
-            column = table.at[k]
-            at[place[column]], value[place[column]] = i, table.value[k]
-            place[column] += 1
-        at[end + i] = i
-    return Lists(begin, at, value), active
+        for k in range(begin[r], begin[r + 1]):
+            f = column[k]
+            row[place[f]], entry[place[f]] = i, value[k]
+            place[f] += 1
+        row[total + i] = i
+    return Matrix(ends, row, entry), active
 
 
 @compiled
-def _turned(lists: Lists, n_columns: int) -> Lists:
+def _turned(matrix: Matrix, n_columns: int) -> Matrix:
     """The transposed matrix."""
-    begin = np.zeros(n_columns + 1, np.uint32)
-    for i in lists.at:
-        begin[i + 1] += 1
-    begin = np.cumsum(begin).astype(np.uint32)
-    place = begin.copy()
-    at, value = np.empty_like(lists.at), np.empty_like(lists.value)
-    for j in range(len(lists.begin) - 1):
-        for k in range(lists.begin[j], lists.begin[j + 1]):
-            i = lists.at[k]
-            at[place[i]], value[place[i]] = j, lists.value[k]
-            place[i] += 1
-    return Lists(begin, at, value)
+    place = np.zeros(n_columns + 1, np.int64)
+    for j in matrix.column:
+        place[j + 1] += 1
+    place = np.cumsum(place)
+    begin = place.astype(np.uint32)
+    column, value = np.empty_like(matrix.column), np.empty_like(matrix.value)
+    for i in range(len(matrix.begin) - 1):
+        for k in range(matrix.begin[i], matrix.begin[i + 1]):
+            j = matrix.column[k]
+            column[place[j]], value[place[j]] = i, matrix.value[k]
+            place[j] += 1
+    return Matrix(begin, column, value)
 
 
 @compiled
 def _fit(
-    by_column: Lists, labels: IntArray, n_classes: int, learning_rate: float, epochs: int, weight_decay: float
+    turned: Matrix, labels: IntArray, n_classes: int, learning_rate: float, epochs: int, weight_decay: float
 ) -> FloatArray:
-    """Weights (groups of eight classes, columns, LINE), the bias being the last column.
+    """Weights (groups of eight classes, columns, LINE) after training on X = `turned`^T.
 
     Cost per epoch: two multiply-adds per nonzero and class, and one root and one division per parameter.
     """
-    n_rows, n_columns, n_groups = len(labels), len(by_column.begin) - 1, (n_classes + LINE - 1) // LINE
-    by_row = _turned(by_column, n_rows)
-    weights, gradient = _panels(n_groups, n_columns), _panels(n_groups, n_columns)
+    n_rows, n_columns, n_groups = len(labels), len(turned.begin) - 1, (n_classes + LINE - 1) // LINE
+    rows = _turned(turned, n_rows)
+    weights, gradient = _lines(n_groups, n_columns), _lines(n_groups, n_columns)
     first, second = np.zeros(weights.size), np.zeros(weights.size)
-    logits, residuals = np.zeros((n_groups * LINE, n_rows)), _panels(n_groups, n_rows)
+    logits, residuals = np.zeros((n_groups * LINE, n_rows)), _lines(n_groups, n_rows)
     for epoch in range(1, epochs + 1):
         _residuals(logits[:n_classes], labels, residuals)
         for g in range(n_groups):
-            _product(by_column, residuals[g], gradient[g])
+            _multiply(turned, residuals[g], gradient[g])
         root = math.sqrt(1 - BETA2**epoch)
         rate = learning_rate / (1 - BETA1**epoch) * root
         _adam(weights.reshape(-1), first, second, gradient.reshape(-1), rate, EPSILON * root, weight_decay)
         for g in range(n_groups):
-            _product(by_row, weights[g], logits[g * LINE : (g + 1) * LINE].T)
+            _multiply(rows, weights[g], logits[g * LINE : (g + 1) * LINE].T)
     return weights
 
 
 @compiled
-def _panels(n_groups: int, n_rows: int) -> FloatArray:
-    """Zeros (groups, rows, LINE), each row in one line of the cache."""
-    size = n_groups * n_rows * LINE
+def _lines(n_groups: int, n: int) -> FloatArray:
+    """Zeros (groups, n, LINE) that begin where a line of the cache does."""
+    size = n_groups * n * LINE
     space = np.zeros(size + LINE)
-    begin = -(space.ctypes.data // 8) % LINE
-    return space[begin : begin + size].reshape((n_groups, n_rows, LINE))
+    begin = -(space.ctypes.data // space.itemsize) % LINE
+    return space[begin : begin + size].reshape((n_groups, n, LINE))
 
 
 @compiled
-def _product(lists: Lists, right: FloatArray, out: FloatArray) -> None:
-    """out = matrix right, line by line; the eight sums of a line stay in registers."""
-    for i in range(len(lists.begin) - 1):
+def _multiply(matrix: Matrix, lines: FloatArray, out: FloatArray) -> None:
+    """Set out (rows, LINE) = matrix lines; the eight sums of a row are a tuple so that they stay in registers."""
+    for i in range(len(matrix.begin) - 1):
         total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        for k in range(lists.begin[i], lists.begin[i + 1]):
-            total = _add(total, lists.value[k], right[lists.at[k]])
+        for k in range(matrix.begin[i], matrix.begin[i + 1]):
+            total = _add(total, matrix.value[k], lines[matrix.column[k]])
         line = out[i]
         for c in range(LINE):
             line[c] = total[c]
@@ -172,7 +183,7 @@ def _add(a: Line, x: float, b: FloatArray) -> Line:
 
 @compiled
 def _residuals(logits: FloatArray, labels: IntArray, out: FloatArray) -> None:
-    """out = (softmax(logits) - one-hot) / rows; `logits` (c, rows) is spent."""
+    """Set out (groups, rows, LINE) = (softmax(logits) - one-hot) / rows; `logits` (c, rows) is spent."""
     n_classes, n_rows = logits.shape
     top, scale = logits[0].copy(), np.zeros(n_rows)
     for c in range(1, n_classes):
@@ -196,11 +207,16 @@ def _residuals(logits: FloatArray, labels: IntArray, out: FloatArray) -> None:
         out[labels[r] // LINE, r, labels[r] % LINE] -= 1 / n_rows
 
 
+LOG2, LOG2_HIGH, LOG2_LOW = math.log(2), 6.93147180369123816490e-01, 1.90821492927058770002e-10  # LOG2 = HIGH + LOW
+SHIFT = 1.5 * 2.0**52  # adding it rounds to an integer, which then stands in the last bits
+TAYLOR = tuple((1 / math.factorial(k), 1 / math.factorial(k + 1)) for k in range(12, -1, -2))
+
+
 @compiled
 def _exponentiate(x: FloatArray) -> None:
-    """x = exp(x) for x <= 0, in place, never below 1e-304; four at a time, which libm is not.
+    """Set x = exp(x) for x <= 0, but nothing below exp(-700), to 4e-16; libm would take them one by one.
 
-    exp(x) = 2^n exp(y) with integer n, and the Taylor series of exp(y), |y| <= log(2) / 2, in two halves.
+    exp(x) = 2^n exp(y) with |y| <= log(2) / 2: the even and the odd terms of exp(y), then n added to the exponent.
     """
     shifted = np.empty(len(x))
     for i in range(len(x)):
@@ -228,6 +244,7 @@ def _adam(
     epsilon: float,
     weight_decay: float,
 ) -> None:
+    """One step; `rate` and `epsilon` include the corrections for the moments' start at zero."""
     for i in range(len(w)):
         g = gradient[i] + weight_decay * w[i]
         first[i] = BETA1 * first[i] + (1 - BETA1) * g
