@@ -8,9 +8,10 @@ import torch
 
 from pcwinter._types import Sparse
 from pcwinter.graph import Recipe
-from pcwinter.heads.trainer import CHUNK, Models, scores, train
+from pcwinter.heads.trainer import Models, _exponentiate, scores, train
 
 Ints = npt.NDArray[np.int64]
+CHUNK = 16
 NOBODY = np.empty(0, dtype=np.int64)
 
 
@@ -35,8 +36,7 @@ def torch_loop(rows: Sparse, labels: Ints, n_classes: int, recipe: Recipe) -> tu
 
 
 def fit(rows: Sparse, labels: Ints, shared: Ints, own: list[Ints], recipe: Recipe, n_classes: int = 4) -> Models:
-    ends = np.cumsum([0, *map(len, own)])
-    return train(rows, labels, shared, ends, np.concatenate([NOBODY, *own]), n_classes, recipe)
+    return train(rows, labels, [np.concatenate([shared, mine]) for mine in own], n_classes, recipe)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,23 @@ def test_columns_that_a_model_does_not_use_stay_exactly_zero() -> None:
         idle = np.setdiff1d(np.arange(rows.shape[1]), rows[mine].indices)
         assert len(idle) or e
         assert not models.weights[e][idle].any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 8, 9, 17])
+def test_any_number_of_classes(n_classes: int) -> None:
+    rows, labels = problem(8, n_classes=n_classes)
+    models = fit(rows, labels, np.arange(20), [NOBODY], Recipe(), n_classes)
+    weights, bias = torch_loop(rows[:20], labels[:20], n_classes, Recipe())
+    np.testing.assert_allclose(models.weights[0], weights, atol=1e-9)
+    np.testing.assert_allclose(models.bias[0], bias, atol=1e-9)
+    np.testing.assert_allclose(scores(models, rows)[0], (rows @ weights + bias).T, atol=1e-8)
+
+
+def test_exponentials() -> None:
+    x = np.r_[-np.logspace(-12, np.log10(700), 4001), np.log(0.5) * np.arange(0.25, 1000, 0.25), 0.0, -0.0]
+    expected = np.exp(np.maximum(x, -700))
+    _exponentiate(x)
+    np.testing.assert_allclose(x, expected, rtol=4e-16, atol=0)
 
 
 def test_scores_are_class_major_logits() -> None:

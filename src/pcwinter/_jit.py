@@ -4,7 +4,8 @@ The same source gives the same bits: no fastmath, so that the compiler may not r
 """
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -42,3 +43,15 @@ def _compile(function: F, inline: bool) -> F:
         return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=inline)(function))
     finally:
         config.CACHE_DIR = asked_for
+
+
+@contextmanager
+def packing() -> Iterator[None]:
+    """What is compiled meanwhile may do neighbouring scalar operations as one vector operation; the bits stay."""
+    config: Any = numba.config
+    before = config.SLP_VECTORIZE
+    config.SLP_VECTORIZE = 1
+    try:
+        yield
+    finally:
+        config.SLP_VECTORIZE = before

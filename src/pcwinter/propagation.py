@@ -15,6 +15,7 @@ deg(a) + deg(b) numbers for K = 2. The second form says what becomes of g: it mo
 outflow changed, at most four vectors for K = 2, whatever the degrees. T_w is brought up to date when it is needed.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -139,8 +140,8 @@ def coefficients(local: LocalGraphs, coalition: BoolArray) -> FloatArray:
     """(m,) coefficients of a coalition, given as a mask of players; 0 in the trees of absent roots."""
     state = empty_state(local)
     _join_all(local, state, np.flatnonzero(coalition))
-    trees = range(len(local.root))
-    return np.concatenate([tree_coefficients(local, state, tree) for tree in trees])
+    root_scale: FloatArray = np.repeat(state.scale[local.root], np.diff(local.begin))
+    return np.asarray(root_scale * state.scale * state.inflow[-1])
 
 
 def tree_coefficients(local: LocalGraphs, state: State, tree: int) -> FloatArray:
@@ -165,6 +166,15 @@ class Problem:
         """(t, d) rows of all roots from the coefficients of their slots; zero for absent roots."""
         shape = (len(self.labels), self.n_nodes)
         weights: Sparse = sp.csr_array((coefficient, self.local.node, self.local.begin), shape=shape)
+        return sp.csr_array(weights @ self.features)
+
+    def some_rows(self, trees: IntArray, coefficient: Sequence[FloatArray]) -> Sparse:
+        """(k, d) rows of the roots of some trees, which may repeat, from the coefficients of the slots of each."""
+        begin = self.local.begin
+        nodes = [self.local.node[begin[tree] : begin[tree + 1]] for tree in trees]
+        ends = np.cumsum([0, *map(len, nodes)])
+        shape = (len(trees), self.n_nodes)
+        weights: Sparse = sp.csr_array((np.concatenate(coefficient), np.concatenate(nodes), ends), shape=shape)
         return sp.csr_array(weights @ self.features)
 
     @property

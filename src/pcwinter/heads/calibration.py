@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from pcwinter._types import FloatArray, IntArray, Sparse
 from pcwinter.graph import Recipe
@@ -39,17 +39,17 @@ class Calibration:
 
 def calibrate(problem: Problem, recipe: Recipe, fixed: Ridge) -> Calibration:
     """Choose what `fixed` leaves open; ties go to the first point of the grid."""
-    table, labels, members = _prefixes(problem)
+    complete = problem.training_rows(coefficients(problem.local, np.ones_like(problem.tree.null)))
+    table, labels, members = _prefixes(problem, complete)
     z, n_classes = problem.rows, problem.n_classes
     wanted = fit_scores(table, labels, members, n_classes, recipe, z)
     named = [predictions(score) for score in wanted]
-    scale = inverse_norm(problem.training_rows(coefficients(problem.local, np.ones_like(problem.tree.null))))
-    kernels = [(table[rows] @ table[rows].T).toarray() * scale for rows in members]
-    crosses = [(table[rows] @ z.T).toarray() * scale for rows in members]
+    scale = inverse_norm(complete)
+    kernel, cross = (table @ table.T).toarray() * scale, (table @ z.T).toarray() * scale
 
     def ridge(prefix: int, penalty: float, bias: float) -> FloatArray:
-        kernel, cross = kernels[prefix] + bias**2, crosses[prefix] + bias**2
-        return solve(kernel, cross, labels[members[prefix]], n_classes, penalty)
+        rows = members[prefix]
+        return solve(kernel[np.ix_(rows, rows)] + bias**2, cross[rows] + bias**2, labels[rows], n_classes, penalty)
 
     best = (-1.0, 0.0, 0.0)
     for penalty in PENALTIES if fixed.penalty is None else (fixed.penalty,):
@@ -59,29 +59,34 @@ def calibrate(problem: Problem, recipe: Recipe, fixed: Ridge) -> Calibration:
             ]
             best = max(best, (float(np.mean(shares)), penalty, bias), key=lambda choice: choice[0])
     agreement, penalty, bias = best
-    scores = [ridge(prefix, penalty, bias) for prefix in range(len(members))]
+    scores = np.array([ridge(prefix, penalty, bias) for prefix in range(len(members))])
+    scores -= scores.max(axis=1, keepdims=True)  # changes no softmax, and exp cannot overflow
+    expected = np.sum(softmax(wanted, axis=1) * scores, axis=1)
 
     def surprise(temperature: float) -> float:
-        pairs = zip(wanted, scores, strict=True)
-        return float(np.mean([-softmax(w, axis=0) * log_softmax(s / temperature, axis=0) for w, s in pairs]))
+        """Mean of -sum over classes of p log q, where q = softmax(score / temperature)."""
+        return float(np.mean(np.log(np.exp(scores / temperature).sum(axis=1)) - expected / temperature))
 
     temperature = min(TEMPERATURES, key=surprise) if fixed.temperature is None else fixed.temperature
     return Calibration(penalty, bias, temperature, agreement)
 
 
-def _prefixes(problem: Problem) -> tuple[Sparse, IntArray, list[IntArray]]:
-    """Rows of all prefixes in one table, their labels, and which rows each prefix has."""
+def _prefixes(problem: Problem, complete: Sparse) -> tuple[Sparse, IntArray, list[IntArray]]:
+    """A table of rows, their labels, and which of them each prefix has.
+
+    A prefix of a DFS order has complete rows, which stand first in the table, and only the last may be unfinished.
+    """
     rng = np.random.default_rng(SEED)
-    p = problem.tree.n_players
-    rows, labels, members = [], [], []
-    n = 0
-    for _ in range(PREFIXES):
-        coalition = np.zeros(p, dtype=np.bool_)
-        length = round(p ** rng.random())
-        coalition[dfs(problem.tree, rng).players[:length]] = True
-        used = np.flatnonzero(coalition[problem.tree.roots])
-        rows.append(problem.training_rows(coefficients(problem.local, coalition))[used])
-        labels.append(problem.labels[used])
-        members.append(np.arange(n, n + len(used)))
-        n += len(used)
-    return sp.csr_array(sp.vstack(rows)), np.concatenate(labels), members
+    tree, local = problem.tree, problem.local
+    last, unfinished, members = [], [], []
+    for k in range(PREFIXES):
+        length = round(tree.n_players ** rng.random())
+        players = dfs(tree, rng).players[:length]
+        last.append(int(local.tree[players[-1]]))
+        coalition = np.zeros(tree.n_players, dtype=np.bool_)
+        coalition[players[local.tree[players] == last[k]]] = True
+        unfinished.append(coefficients(local, coalition)[local.begin[last[k]] : local.begin[last[k] + 1]])
+        used = np.unique(local.tree[players])
+        members.append(np.where(used == last[k], len(problem.labels) + k, used))
+    table = sp.csr_array(sp.vstack([complete, problem.some_rows(np.array(last), unfinished)]))
+    return table, np.concatenate([problem.labels, problem.labels[last]]), members

@@ -1,14 +1,12 @@
 """Rows and labels -> scores by training: the paper's linear softmax classifier.
 
-Full-batch Adam from zero weights, so that the utility is a function of the coalition. Consecutive
-evaluations of an order share nearly all their rows; they are trained together, in batches whose
-make-up depends on the order alone.
+Full-batch Adam from zero weights, so that the utility is a function of the coalition. Every evaluation of an order
+is a model of its own; their rows are made a batch at a time, for consecutive evaluations share all but one.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter.graph import Recipe
@@ -17,7 +15,7 @@ from pcwinter.metrics import TIE, Metric, Parts, class_ends, credit, make_parts,
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import Problem, begin_step, coefficients, empty_state, join, tree_coefficients
 
-BATCH = 32  # models trained together
+BATCH = 32  # evaluations whose rows are made together; changes no bit
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +39,7 @@ def fit_scores(
     rows: Sparse, labels: IntArray, members: list[IntArray], n_classes: int, recipe: Recipe, z: Sparse
 ) -> FloatArray:
     """(e, c, v) class-major scores on `z` of models that are trained each on its own `members` of `rows`."""
-    nobody = np.empty(0, dtype=np.int64)
-    ends = np.cumsum([0, *map(len, members)])
-    models = train(rows, labels, nobody, ends, np.concatenate([nobody, *members]), n_classes, recipe)
-    return scores(models, z)
+    return scores(train(rows, labels, members, n_classes, recipe), z)
 
 
 class SoftmaxWalker:
@@ -88,40 +83,16 @@ class SoftmaxWalker:
         return Walk(whole(self.metric, utility[last], order), counts[0], counts[1])
 
     def _score(self, rows: dict[int, FloatArray], batch: list[tuple[int, int, FloatArray]]) -> FloatArray:
-        """(e, c, v) scores of the evaluations of a batch: rows that it does not touch are shared."""
-        touched = {tree for _, tree, _ in batch}
-        table = [(tree, row) for tree, row in rows.items() if tree not in touched]
-        shared = np.arange(len(table))
-        current = {}
-        for tree in touched & rows.keys():
-            current[tree] = len(table)
-            table.append((tree, rows[tree]))
-        own = []
-        for _, tree, row in batch:
-            current[tree] = len(table)
-            table.append((tree, row))
-            own.append(sorted(current.values()))
-        local = self.problem.local
-        trees = np.array([tree for tree, _ in table])
-        columns = np.concatenate([local.node[local.begin[tree] : local.begin[tree + 1]] for tree in trees])
-        weights = sp.csr_array(
-            (
-                np.concatenate([row for _, row in table]),
-                columns,
-                np.cumsum([0, *(len(row) for _, row in table)]),
-            ),
-            shape=(len(table), self.problem.n_nodes),
-        )
-        models = train(
-            sp.csr_array(weights @ self.problem.features),
-            self.problem.labels[trees],
-            shared,
-            np.cumsum([0, *map(len, own)]),
-            np.concatenate(own),
-            self.problem.n_classes,
-            self.recipe,
-        )
-        return scores(models, self.problem.rows)
+        """(e, c, v) scores of the evaluations of a batch, each trained on the rows as they are by then."""
+        table = [*rows.items(), *((tree, row) for _, tree, row in batch)]
+        current = {tree: k for k, tree in enumerate(rows)}  # where in the table the row of each tree is
+        members = []
+        for k, (_, tree, _) in enumerate(batch, len(rows)):
+            current[tree] = k
+            members.append(np.array(list(current.values())))
+        problem, trees = self.problem, np.array([tree for tree, _ in table])
+        table_rows = problem.some_rows(trees, [row for _, row in table])
+        return fit_scores(table_rows, problem.labels[trees], members, problem.n_classes, self.recipe, problem.rows)
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, one model trained from scratch, in units of the game."""

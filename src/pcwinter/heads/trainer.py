@@ -1,23 +1,27 @@
-"""Rows and labels -> trained linear softmax models, many at a time.
+"""Rows and labels -> trained linear softmax models.
 
 A model is a linear layer with bias, started at zero and trained by full-batch Adam on the mean
-negative log-likelihood of its rows. The models of a chunk lie side by side: parameters are stored as
-(column, class, model), so that the inner loops run over neighbouring numbers and no operation mixes
-two models. Every epoch sweeps the columns once: gradient, Adam step, and at once what the column
-adds to the next logits, while its parameters are in the cache.
+negative log-likelihood of its rows X, the bias being the weight of a last column of ones. The weights of eight
+classes lie side by side in one line of the cache, and every nonzero of X multiplies a whole line. An epoch is two
+such products, X weights and X^T residuals, and one sweep over the parameters; all of it stays in the cache.
 """
 
-from typing import NamedTuple
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
+import numpy.typing as npt
 
-from pcwinter._jit import compiled
+from pcwinter._jit import compiled, packing
 from pcwinter._types import FloatArray, IntArray, Sparse
 from pcwinter.graph import Recipe
 
-CHUNK = 16  # models side by side: enough to fill vectors, few enough to stay in the cache
+LINE = 8  # doubles in a line of the cache
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+
+Line: TypeAlias = tuple[float, float, float, float, float, float, float, float]
+Unsigned: TypeAlias = npt.NDArray[np.uint32]  # an index that need not be tested for its sign
 
 
 class Models(NamedTuple):
@@ -27,154 +31,207 @@ class Models(NamedTuple):
     bias: FloatArray  # (e, c)
 
 
-class Columns(NamedTuple):
-    """The nonzeros of some rows, column by column."""
+class Matrix(NamedTuple):
+    """A sparse matrix, row by row."""
 
-    begin: IntArray  # (columns + 1,)
-    row: IntArray
+    begin: Unsigned  # (rows + 1,)
+    column: Unsigned
     value: FloatArray
 
 
-def train(
-    rows: Sparse,
-    labels: IntArray,
-    shared: IntArray,
-    own_ptr: IntArray,
-    own: IntArray,
-    n_classes: int,
-    recipe: Recipe,
-) -> Models:
-    """Train model `e` on the rows `shared` and `own[own_ptr[e]:own_ptr[e + 1]]` of the table `rows` (R, d).
+def train(rows: Sparse, labels: IntArray, members: Sequence[IntArray], n_classes: int, recipe: Recipe) -> Models:
+    """Train model `e` on the rows `members[e]` of the table `rows` (R, d).
 
     Each minimises the mean of -log softmax(x W + b)[label] over its rows as `torch.optim.Adam` does from
     W = 0, b = 0, with `weight_decay` times the parameter added to the gradient of weights and bias. A model
-    without rows stays at zero. Only columns that occur in the batch are trained; the others would stay at zero.
-    Rows that all models have cost least when they are `shared`.
+    without rows stays at zero. Only columns that occur in its rows are trained; the others would stay at zero.
     """
-    n_models = len(own_ptr) - 1
-    active = np.unique(rows[np.union1d(shared, own)].indices)
-    table = sp.csr_array(rows[:, active])
-    together = _columns(table[shared])
-    weights, bias = np.zeros((n_models, rows.shape[1], n_classes)), np.zeros((n_models, n_classes))
-    for first in range(0, n_models, CHUNK):
-        last = min(first + CHUNK, n_models)
-        mine = own[own_ptr[first] : own_ptr[last]]
-        model = np.repeat(np.arange(last - first), np.diff(own_ptr[first : last + 1]))
-        w, b = _fit(
-            together,
-            labels[shared],
-            _columns(table[mine]),
-            labels[mine],
-            model,
-            last - first,
-            n_classes,
-            recipe.learning_rate,
-            recipe.epochs,
-            recipe.weight_decay,
-        )
-        weights[first:last, active] = w.transpose(2, 0, 1)
-        bias[first:last] = b.T
+    weights, bias = np.zeros((len(members), rows.shape[1], n_classes)), np.zeros((len(members), n_classes))
+    begin, column = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    rate, epochs, decay = recipe.learning_rate, recipe.epochs, recipe.weight_decay
+    for e, mine in enumerate(members):
+        if len(mine):
+            turned, active = _turned_rows(begin, column, rows.data, mine, rows.shape[1])
+            with packing():
+                lines = _fit(turned, labels[mine], n_classes, rate, epochs, decay)
+            trained = lines.transpose(1, 0, 2).reshape(len(active) + 1, -1)[:, :n_classes]
+            weights[e, active], bias[e] = trained[:-1], trained[-1]
     return Models(weights, bias)
 
 
 def scores(models: Models, z: Sparse) -> FloatArray:
     """Scores of every model on the rows `z` (v, d), class-major: (e, c, v)."""
-    result = np.empty((len(models.bias), models.bias.shape[1], z.shape[0]))
-    for out, weights, bias in zip(result, models.weights, models.bias, strict=True):
-        out[:] = (z @ weights + bias).T
+    n_models, n_columns, n_classes = models.weights.shape
+    matrix = Matrix(z.indptr.astype(np.uint32), z.indices.astype(np.uint32), z.data)
+    result = np.empty((n_models, n_classes, z.shape[0]))
+    lines, product = np.zeros((n_columns, LINE)), np.empty((z.shape[0], LINE))
+    for e in range(n_models):
+        for c in range(0, n_classes, LINE):
+            some = models.weights[e, :, c : c + LINE]
+            lines[:, : some.shape[1]] = some
+            with packing():
+                _multiply(matrix, lines, product)
+            result[e, c : c + LINE] = product.T[: some.shape[1]]
+    result += models.bias[:, :, None]
     return result
 
 
-def _columns(table: Sparse) -> Columns:
-    by_column = sp.csc_array(table)
-    return Columns(by_column.indptr.astype(np.int64), by_column.indices.astype(np.int64), by_column.data)
+@compiled
+def _turned_rows(
+    begin: IntArray, column: IntArray, value: FloatArray, mine: IntArray, n_columns: int
+) -> tuple[Matrix, IntArray]:
+    """X^T of the rows `mine`, a row of ones at its end, and which columns of the table its other rows are."""
+    count = np.zeros(n_columns, np.int64)
+    for r in mine:
+        for k in range(begin[r], begin[r + 1]):
+            count[column[k]] += 1
+    active = np.flatnonzero(count)
+    place = np.empty(n_columns, np.int64)
+    ends = np.zeros(len(active) + 2, np.uint32)
+    total = 0
+    for j, f in enumerate(active):
+        place[f] = total
+        total += count[f]
+        ends[j + 1] = total
+    ends[-1] = total + len(mine)
+    row, entry = np.empty(total + len(mine), np.uint32), np.ones(total + len(mine))
+    for i, r in enumerate(mine):
+        for k in range(begin[r], begin[r + 1]):
+            f = column[k]
+            row[place[f]], entry[place[f]] = i, value[k]
+            place[f] += 1
+        row[total + i] = i
+    return Matrix(ends, row, entry), active
+
+
+@compiled
+def _turned(matrix: Matrix, n_columns: int) -> Matrix:
+    """The transposed matrix."""
+    place = np.zeros(n_columns + 1, np.int64)
+    for j in matrix.column:
+        place[j + 1] += 1
+    place = np.cumsum(place)
+    begin = place.astype(np.uint32)
+    column, value = np.empty_like(matrix.column), np.empty_like(matrix.value)
+    for i in range(len(matrix.begin) - 1):
+        for k in range(matrix.begin[i], matrix.begin[i + 1]):
+            j = matrix.column[k]
+            column[place[j]], value[place[j]] = i, matrix.value[k]
+            place[j] += 1
+    return Matrix(begin, column, value)
 
 
 @compiled
 def _fit(
-    together: Columns,
-    together_label: IntArray,
-    apart: Columns,
-    apart_label: IntArray,
-    model: IntArray,
-    n_models: int,
-    n_classes: int,
-    learning_rate: float,
-    epochs: int,
-    weight_decay: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Weights (columns, c, e) and biases (c, e); `model` says to which model each own row belongs.
+    turned: Matrix, labels: IntArray, n_classes: int, learning_rate: float, epochs: int, weight_decay: float
+) -> FloatArray:
+    """Weights (groups of eight classes, columns, LINE) after training on X = `turned`^T.
 
-    Cost per epoch: two multiply-adds per nonzero, class and model, and one root and two divisions per parameter.
+    Cost per epoch: two multiply-adds per nonzero and class, and one root and one division per parameter.
     """
-    n_columns, n_together, n_apart = len(together.begin) - 1, len(together_label), len(apart_label)
-    lanes = n_classes * n_models
-    weights = np.zeros((n_columns, lanes))
-    first, second = np.zeros((n_columns, lanes)), np.zeros((n_columns, lanes))
-    bias, bias_first, bias_second = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes)
-    logits, own_logits = np.zeros((n_together, lanes)), np.zeros((n_apart, n_classes))
-    share = np.full(n_models, float(n_together))
-    for e in model:
-        share[e] += 1
-    for e in range(n_models):
-        share[e] = 1 / share[e] if share[e] else 0.0
-    gradient = np.empty(lanes)
+    n_rows, n_columns, n_groups = len(labels), len(turned.begin) - 1, (n_classes + LINE - 1) // LINE
+    rows = _turned(turned, n_rows)
+    weights, gradient = _lines(n_groups, n_columns), _lines(n_groups, n_columns)
+    first, second = np.zeros(weights.size), np.zeros(weights.size)
+    logits, residuals = np.zeros((n_groups * LINE, n_rows)), _lines(n_groups, n_rows)
     for epoch in range(1, epochs + 1):
-        rate = learning_rate / (1 - BETA1**epoch)
-        root = 1 / np.sqrt(1 - BETA2**epoch)
-        gradient[:] = 0.0
-        for r in range(n_together):  # logits become residuals, in place
-            _residuals(logits[r].reshape((n_classes, n_models)), together_label[r], share)
-            for i in range(lanes):
-                gradient[i] += logits[r, i]
-        for r in range(n_apart):
-            e = model[r]
-            _residuals(own_logits[r].reshape((n_classes, 1)), apart_label[r], share[e : e + 1])
-            for c in range(n_classes):
-                gradient[c * n_models + e] += own_logits[r, c]
-        residuals, own_residuals = logits.copy(), own_logits.copy()
-        _adam(bias, bias_first, bias_second, gradient, rate, root, weight_decay)
-        logits[:] = bias
-        for r in range(n_apart):
-            own_logits[r] = bias[model[r] :: n_models]
-        for f in range(n_columns):
-            w = weights[f]
-            gradient[:] = 0.0
-            for k in range(together.begin[f], together.begin[f + 1]):
-                x, residual = together.value[k], residuals[together.row[k]]
-                for i in range(lanes):
-                    gradient[i] += x * residual[i]
-            for k in range(apart.begin[f], apart.begin[f + 1]):
-                x, r = apart.value[k], apart.row[k]
-                for c in range(n_classes):
-                    gradient[c * n_models + model[r]] += x * own_residuals[r, c]
-            _adam(w, first[f], second[f], gradient, rate, root, weight_decay)
-            for k in range(together.begin[f], together.begin[f + 1]):
-                x, logit = together.value[k], logits[together.row[k]]
-                for i in range(lanes):
-                    logit[i] += x * w[i]
-            for k in range(apart.begin[f], apart.begin[f + 1]):
-                x, r = apart.value[k], apart.row[k]
-                for c in range(n_classes):
-                    own_logits[r, c] += x * w[c * n_models + model[r]]
-    return weights.reshape((n_columns, n_classes, n_models)), bias.reshape((n_classes, n_models))
+        _residuals(logits[:n_classes], labels, residuals)
+        for g in range(n_groups):
+            _multiply(turned, residuals[g], gradient[g])
+        root = math.sqrt(1 - BETA2**epoch)
+        rate = learning_rate / (1 - BETA1**epoch) * root
+        _adam(weights.reshape(-1), first, second, gradient.reshape(-1), rate, EPSILON * root, weight_decay)
+        for g in range(n_groups):
+            _multiply(rows, weights[g], logits[g * LINE : (g + 1) * LINE].T)
+    return weights
 
 
 @compiled
-def _residuals(logits: FloatArray, label: int, share: FloatArray) -> None:
-    """(softmax - one-hot) times the row's share in the mean, over (c, e) logits, in place."""
-    n_classes, n_models = logits.shape
-    for e in range(n_models):
-        top = logits[0, e]
-        for c in range(1, n_classes):
-            top = max(top, logits[c, e])
-        mass = 0.0
-        for c in range(n_classes):
-            logits[c, e] = np.exp(logits[c, e] - top)
-            mass += logits[c, e]
-        for c in range(n_classes):
-            logits[c, e] *= share[e] / mass
-        logits[label, e] -= share[e]
+def _lines(n_groups: int, n: int) -> FloatArray:
+    """Zeros (groups, n, LINE) that begin where a line of the cache does."""
+    size = n_groups * n * LINE
+    space = np.zeros(size + LINE)
+    begin = -(space.ctypes.data // space.itemsize) % LINE
+    return space[begin : begin + size].reshape((n_groups, n, LINE))
+
+
+@compiled
+def _multiply(matrix: Matrix, lines: FloatArray, out: FloatArray) -> None:
+    """Set out (rows, LINE) = matrix lines; the eight sums of a row are a tuple so that they stay in registers."""
+    for i in range(len(matrix.begin) - 1):
+        total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        for k in range(matrix.begin[i], matrix.begin[i + 1]):
+            total = _add(total, matrix.value[k], lines[matrix.column[k]])
+        line = out[i]
+        for c in range(LINE):
+            line[c] = total[c]
+
+
+@compiled
+def _add(a: Line, x: float, b: FloatArray) -> Line:
+    return (
+        a[0] + x * b[0],
+        a[1] + x * b[1],
+        a[2] + x * b[2],
+        a[3] + x * b[3],
+        a[4] + x * b[4],
+        a[5] + x * b[5],
+        a[6] + x * b[6],
+        a[7] + x * b[7],
+    )
+
+
+@compiled
+def _residuals(logits: FloatArray, labels: IntArray, out: FloatArray) -> None:
+    """Set out (groups, rows, LINE) = (softmax(logits) - one-hot) / rows; `logits` (c, rows) is spent."""
+    n_classes, n_rows = logits.shape
+    top, scale = logits[0].copy(), np.zeros(n_rows)
+    for c in range(1, n_classes):
+        logit = logits[c]
+        for r in range(n_rows):
+            top[r] = max(top[r], logit[r])
+    for c in range(n_classes):
+        logit = logits[c]
+        for r in range(n_rows):
+            logit[r] -= top[r]
+        _exponentiate(logit)
+        for r in range(n_rows):
+            scale[r] += logit[r]
+    for r in range(n_rows):
+        scale[r] = 1 / (n_rows * scale[r])
+    for c in range(n_classes):
+        logit, residual = logits[c], out[c // LINE, :, c % LINE]
+        for r in range(n_rows):
+            residual[r] = logit[r] * scale[r]
+    for r in range(n_rows):
+        out[labels[r] // LINE, r, labels[r] % LINE] -= 1 / n_rows
+
+
+LOG2, LOG2_HIGH, LOG2_LOW = math.log(2), 6.93147180369123816490e-01, 1.90821492927058770002e-10  # LOG2 = HIGH + LOW
+SHIFT = 1.5 * 2.0**52  # adding it rounds to an integer, which then stands in the last bits
+TAYLOR = tuple((1 / math.factorial(k), 1 / math.factorial(k + 1)) for k in range(12, -1, -2))
+
+
+@compiled
+def _exponentiate(x: FloatArray) -> None:
+    """Set x = exp(x) for x <= 0, but nothing below exp(-700), to 4e-16; libm would take them one by one.
+
+    exp(x) = 2^n exp(y) with |y| <= log(2) / 2: the even and the odd terms of exp(y), then n added to the exponent.
+    """
+    shifted = np.empty(len(x))
+    for i in range(len(x)):
+        power = max(x[i], -700.0)
+        shifted[i] = power / LOG2 + SHIFT
+        n = shifted[i] - SHIFT
+        y = power - n * LOG2_HIGH - n * LOG2_LOW
+        even = odd = 0.0
+        for a, b in TAYLOR:
+            even = even * (y * y) + a
+            odd = odd * (y * y) + b
+        x[i] = even + y * odd
+    bits, exponent = x.view(np.int64), shifted.view(np.int64)
+    for i in range(len(x)):
+        bits[i] += exponent[i] << 52
 
 
 @compiled
@@ -184,11 +241,12 @@ def _adam(
     second: FloatArray,
     gradient: FloatArray,
     rate: float,
-    root: float,
+    epsilon: float,
     weight_decay: float,
 ) -> None:
+    """One step; `rate` and `epsilon` include the corrections for the moments' start at zero."""
     for i in range(len(w)):
         g = gradient[i] + weight_decay * w[i]
         first[i] = BETA1 * first[i] + (1 - BETA1) * g
         second[i] = BETA2 * second[i] + (1 - BETA2) * (g * g)
-        w[i] -= rate * first[i] / (np.sqrt(second[i]) * root + EPSILON)
+        w[i] -= rate * first[i] / (np.sqrt(second[i]) + epsilon)
