@@ -25,6 +25,7 @@ FLOW = [
     "heads",
     "game",
     "stopping",
+    "workers",
     "values",
     "valuation",
     "judge",

@@ -219,6 +219,10 @@ class RidgeWalker:
         utility = whole(self.metric, walked.utility, order)
         return Walk(utility, int(walked.counts[0]), int(walked.counts[1]))
 
+    def prepare(self, order: Order) -> None:
+        """Compile, and compute the arrays that orders like this one need."""
+        self.walk(order)
+
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, solved from scratch, in units of the game."""
         if not coalition[self.problem.tree.roots].any():

@@ -123,6 +123,10 @@ class SoftmaxWalker:
         )
         return scores(models, self.problem.rows)
 
+    def prepare(self, order: Order) -> None:
+        """Compile; there is nothing to compute, and a walk would take too long."""
+        self.utility(np.ones(len(order.players), dtype=np.bool_))
+
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, one model trained from scratch, in units of the game."""
         problem = self.problem
