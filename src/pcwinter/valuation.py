@@ -5,9 +5,9 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from pcwinter._options import whole_number
 from pcwinter._types import FloatArray, IntArray
@@ -23,6 +23,9 @@ from pcwinter.stopping import permutations as exactly
 from pcwinter.tree import LEVELS, ContributionTree, contribution_tree
 from pcwinter.values import Estimate, bootstrap_stderr, estimate, exact
 from pcwinter.workers import Pool, one_thread, open_pool
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +60,7 @@ class Values:
         """Number of orders."""
         return self.estimate.tally.orders
 
-    def nodes(self, aggregate: str = "own") -> pd.DataFrame:
+    def nodes(self, aggregate: str = "own") -> "pd.DataFrame":
         """One line per node that has players, by node number.
 
         `value` and `stderr` are those of the aggregate: `own` sums the players whose node it is and adds up
@@ -65,7 +68,7 @@ class Values:
         """
         if aggregate not in ("own", "path"):
             raise ValueError(f"aggregate is {aggregate!r}, expected own or path")
-        table = pd.DataFrame(
+        table = _table(
             {
                 "node": self.tree.nodes,
                 "value": self.estimate.mean(aggregate),
@@ -80,9 +83,9 @@ class Values:
             table["stderr_validation"] = self.validation_stderr[aggregate]
         return table
 
-    def edges(self) -> pd.DataFrame:
+    def edges(self) -> "pd.DataFrame":
         """One line per undirected edge that has players; adds up to U(all) less the labelled nodes' own players."""
-        table = pd.DataFrame(
+        table = _table(
             {
                 "source": self.tree.edges[:, 0],
                 "target": self.tree.edges[:, 1],
@@ -94,10 +97,10 @@ class Values:
             table["stderr_validation"] = self.validation_stderr["edge"]
         return table
 
-    def players(self) -> pd.DataFrame:
+    def players(self) -> "pd.DataFrame":
         """One line per player, in pre-order; `step_0` is the labelled node, -1 where the path has ended."""
         paths = self.tree.paths()
-        table = pd.DataFrame({f"step_{k}": paths[:, k] for k in range(paths.shape[1])})
+        table = _table({f"step_{k}": paths[:, k] for k in range(paths.shape[1])})
         return table.assign(
             node=self.tree.node,
             depth=self.tree.depth,
@@ -119,6 +122,12 @@ class Values:
             *(f"warning: {warning}" for warning in self.warnings),
         ]
         return "\n".join(lines)
+
+
+def _table(columns: dict[str, Any]) -> "pd.DataFrame":
+    import pandas as pd  # here, because workers need no tables, and it takes as long to import as all else together
+
+    return pd.DataFrame(columns)
 
 
 def value(
