@@ -93,9 +93,13 @@ class Compiling:
 
     def __call__(self, begin: int, end: int) -> set[str]:
         self.job(begin, end)
-        modules = [module for name, module in sys.modules.items() if name.startswith("pcwinter.")]
-        functions = {id(f): f for module in modules for f in vars(module).values() if hasattr(f, "nopython_signatures")}
-        return {f"{f.__name__} {signature}" for f in functions.values() for signature in f.nopython_signatures}
+        return compiled_types()
+
+
+def compiled_types() -> set[str]:
+    modules = [module for name, module in sys.modules.items() if name.startswith("pcwinter.")]
+    functions = {id(f): f for module in modules for f in vars(module).values() if hasattr(f, "nopython_signatures")}
+    return {f"{f.__name__} {signature}" for f in functions.values() for signature in f.nopython_signatures}
 
 
 def _is_mapped(array: npt.NDArray[np.float64]) -> bool:

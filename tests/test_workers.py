@@ -17,7 +17,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import pcwinter as pw
-from jobs import Compiling, Deadly, Diary, Failing, OwnError, Sharing
+from jobs import Compiling, Deadly, Diary, Failing, OwnError, Sharing, compiled_types
 from oracles import make_graph
 from pcwinter.values import BLOCK, Estimate, Sample
 from pcwinter.workers import AHEAD, DEATHS, Processes, open_pool
@@ -187,16 +187,17 @@ def test_arrays_are_mapped_and_not_copied() -> None:
         assert memory["Anonymous"] == 0  # pages of its own
 
 
-@pytest.mark.parametrize("family", ["dfs", "precedence"])
-def test_workers_use_the_compiled_code_of_the_process_that_started_them(family: str) -> None:
+@pytest.mark.parametrize(
+    ("family", "head"), [("dfs", HEAD), ("precedence", HEAD), ("dfs", pw.Softmax(epochs=1))], ids=str
+)
+def test_all_that_workers_need_is_compiled_before_they_begin(family: str, head: pw.Ridge | pw.Softmax) -> None:
     graph = pw.load("demo")
-    tree = pw.contribution_tree(graph)
-    game, _, _ = pw.graph_game(graph, tree, HEAD)
+    tree = pw.contribution_tree(graph, hops=1)
+    game, _, _ = pw.graph_game(graph, tree, head)
     job = Compiling(Sample(game, pw.sampler(tree, family), {"own": tree.incidence("own")}, 0, detail=True))
     with open_pool(2) as pool:
         there = list(pool.run(job, [(0, 1), (1, 2)]))
-    here = job(0, 1)
-    assert all(types and types <= here for types in there)
+    assert all(types and types <= compiled_types() for types in there)
 
 
 def blas_threads() -> list[int]:

@@ -125,6 +125,8 @@ class SoftmaxWalker:
 
     def prepare(self, order: Order) -> None:
         """Compile; there is nothing to compute, and a walk would take too long."""
+        begin_step(empty_state(self.problem.local))
+        credit(make_parts(None, len(self.problem.targets)), -1)
         self.utility(np.ones(len(order.players), dtype=np.bool_))
 
     def utility(self, coalition: BoolArray) -> float:
