@@ -76,6 +76,9 @@ class Walker(Protocol):
     def utility(self, coalition: BoolArray) -> float:
         """Utility of one coalition, from scratch."""
 
+    def prepare(self, order: Order) -> None:
+        """Compute and compile what walks like that of this order share, before processes share it."""
+
 
 @dataclass(frozen=True, slots=True)
 class GraphGame:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import permutations, product
 from typing import TypeAlias, TypeVar
 
@@ -106,8 +107,8 @@ def sampler(
     """A function that draws one order of the family from a generator."""
     truncation = check_truncation(tree.hops, family, truncation)
     if truncation:
-        return lambda rng: dfs(tree, rng, truncation)
-    return lambda rng: FAMILIES[family](tree, rng)
+        return partial(dfs, tree, truncation=truncation)
+    return partial(FAMILIES[family], tree)
 
 
 def check_truncation(hops: int, family: str, truncation: Truncation) -> tuple[float, ...]:

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.stats
 
 from pcwinter._options import number, whole_number
 from pcwinter._types import FloatArray
@@ -118,9 +117,10 @@ def rank_stability(correlation: float = 0.95) -> Rule:
     """Values from the even and from the odd blocks agree: Spearman correlation of at least `correlation`."""
     if number("rank_stability", correlation) > 1:
         raise ValueError(f"rank_stability is {correlation}, expected a correlation above 0 and at most 1")
+    from scipy.stats import rankdata  # here, because it takes longer to import than all else together
 
     def check(p: Progress) -> str | None:
-        first, second = (scipy.stats.rankdata(half) for half in p.halves)
+        first, second = (rankdata(half) for half in p.halves)
         if np.ptp(first) == 0 or np.ptp(second) == 0:
             return None
         rho = float(np.corrcoef(first, second)[0, 1])

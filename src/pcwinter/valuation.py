@@ -5,9 +5,9 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from pcwinter._options import whole_number
 from pcwinter._types import FloatArray, IntArray
@@ -22,6 +22,10 @@ from pcwinter.stopping import Progress, Rule, at_most, converged
 from pcwinter.stopping import permutations as exactly
 from pcwinter.tree import LEVELS, ContributionTree, contribution_tree
 from pcwinter.values import Estimate, bootstrap_stderr, estimate, exact
+from pcwinter.workers import Pool, one_thread, open_pool
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +60,7 @@ class Values:
         """Number of orders."""
         return self.estimate.tally.orders
 
-    def nodes(self, aggregate: str = "own") -> pd.DataFrame:
+    def nodes(self, aggregate: str = "own") -> "pd.DataFrame":
         """One line per node that has players, by node number.
 
         `value` and `stderr` are those of the aggregate: `own` sums the players whose node it is and adds up
@@ -64,7 +68,7 @@ class Values:
         """
         if aggregate not in ("own", "path"):
             raise ValueError(f"aggregate is {aggregate!r}, expected own or path")
-        table = pd.DataFrame(
+        table = _table(
             {
                 "node": self.tree.nodes,
                 "value": self.estimate.mean(aggregate),
@@ -79,9 +83,9 @@ class Values:
             table["stderr_validation"] = self.validation_stderr[aggregate]
         return table
 
-    def edges(self) -> pd.DataFrame:
+    def edges(self) -> "pd.DataFrame":
         """One line per undirected edge that has players; adds up to U(all) less the labelled nodes' own players."""
-        table = pd.DataFrame(
+        table = _table(
             {
                 "source": self.tree.edges[:, 0],
                 "target": self.tree.edges[:, 1],
@@ -93,10 +97,10 @@ class Values:
             table["stderr_validation"] = self.validation_stderr["edge"]
         return table
 
-    def players(self) -> pd.DataFrame:
+    def players(self) -> "pd.DataFrame":
         """One line per player, in pre-order; `step_0` is the labelled node, -1 where the path has ended."""
         paths = self.tree.paths()
-        table = pd.DataFrame({f"step_{k}": paths[:, k] for k in range(paths.shape[1])})
+        table = _table({f"step_{k}": paths[:, k] for k in range(paths.shape[1])})
         return table.assign(
             node=self.tree.node,
             depth=self.tree.depth,
@@ -120,6 +124,12 @@ class Values:
         return "\n".join(lines)
 
 
+def _table(columns: dict[str, Any]) -> "pd.DataFrame":
+    import pandas as pd  # here, because workers need no tables, and it takes as long to import as all else together
+
+    return pd.DataFrame(columns)
+
+
 def value(
     graph: Graph,
     *,
@@ -135,13 +145,15 @@ def value(
     seed: int = 0,
     bootstrap: int = 0,
     max_players: int = 10_000_000,
+    workers: int | Pool = 1,
     progress: Callable[[Progress], None] | None = None,
 ) -> Values:
     """Estimate what every node and edge of the training graph is worth.
 
     Orders are drawn until the node values have converged (`tolerance`), at most `max_permutations`;
     `permutations` asks for exactly so many instead, and `stop` for any other rule. `bootstrap` is
-    the number of resamplings of the validation nodes, 0 for none.
+    the number of resamplings of the validation nodes, 0 for none. `workers` is the number of processes that walk
+    orders; it changes the time and nothing else.
     """
     if stop is None:
         limit = at_most(max_permutations)
@@ -157,25 +169,27 @@ def value(
     if bootstrap and not find_metric(metric).additive:
         raise ValueError(f"the bootstrap needs a metric that is a mean over validation nodes, which {metric} is not")
     began = time.perf_counter()
-    tree = contribution_tree(graph, hops, max_players=max_players)
-    game, title, calibration = graph_game(graph, tree, head, metric)
-    setup = time.perf_counter() - began
+    with one_thread(), open_pool(workers) as pool:  # processes start while the game is made
+        tree = contribution_tree(graph, hops, max_players=max_players)
+        game, title, calibration = graph_game(graph, tree, head, metric)
+        setup = time.perf_counter() - began
 
-    levels = {level: tree.incidence(level) for level in LEVELS}
-    result = estimate(
-        game,
-        sampler(tree, orders, truncation),
-        stop,
-        levels=levels,
-        watch="own",
-        seed=seed,
-        detail=bootstrap > 0,
-        progress=progress,
-    )
-    done = result.tally
-    spread = {name: bootstrap_stderr(sums, done.orders, bootstrap, seed) for name, sums in done.detail.items()}
-    asked = {"metric": metric, "orders": orders, "truncation": list(truncation), "seed": seed}
-    return _values(graph, tree, game, result, spread, asked, title, calibration, setup)
+        levels = {level: tree.incidence(level) for level in LEVELS}
+        result = estimate(
+            game,
+            sampler(tree, orders, truncation),
+            stop,
+            levels=levels,
+            watch="own",
+            seed=seed,
+            detail=bootstrap > 0,
+            workers=pool,
+            progress=progress,
+        )
+        done = result.tally
+        spread = {name: bootstrap_stderr(sums, done.orders, bootstrap, seed) for name, sums in done.detail.items()}
+        asked = {"metric": metric, "orders": orders, "truncation": list(truncation), "seed": seed}
+        return _values(graph, tree, game, result, spread, asked, title, calibration, setup)
 
 
 def exact_value(
@@ -199,14 +213,16 @@ def exact_value(
             f"there are {many} {orders} orders of {tree.n_players} players, more than max_orders={max_orders:,}: "
             "estimate with pcwinter.value instead, or take a smaller graph"
         )
-    game, title, calibration = graph_game(graph, tree, head, metric)
-    levels = {level: tree.incidence(level) for level in LEVELS}
-    setup = time.perf_counter() - began
-    result = exact(game, every_order(tree, orders, truncation), levels=levels)
-    asked = {"metric": metric, "orders": orders, "truncation": list(truncation), "seed": None}
-    return _values(graph, tree, game, result, {}, asked, title, calibration, setup)
+    with one_thread():
+        game, title, calibration = graph_game(graph, tree, head, metric)
+        levels = {level: tree.incidence(level) for level in LEVELS}
+        setup = time.perf_counter() - began
+        result = exact(game, every_order(tree, orders, truncation), levels=levels)
+        asked = {"metric": metric, "orders": orders, "truncation": list(truncation), "seed": None}
+        return _values(graph, tree, game, result, {}, asked, title, calibration, setup)
 
 
+@one_thread()
 def graph_game(
     graph: Graph, tree: ContributionTree, head: str | Ridge | Softmax = "ridge", metric: str = "accuracy"
 ) -> tuple[GraphGame, str, Calibration | None]:

@@ -9,8 +9,10 @@ their own, because the players of one order are correlated.
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +22,7 @@ from pcwinter.game import Game, GraphGame, check_order, marginals
 from pcwinter.metrics import make_parts
 from pcwinter.orders import Order
 from pcwinter.stopping import WINDOW, Progress, Rule
+from pcwinter.workers import Block, Pool, one_thread, open_pool
 
 BLOCK = 10  # orders; divides WINDOW, and is never derived from the number of workers
 Levels = Mapping[str, Incidence]
@@ -144,6 +147,40 @@ def block_of_orders(draw: Draw, seed: int, begin: int, end: int) -> Iterable[Ord
         yield draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,))))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The orders of a run: a block of them, as two numbers, becomes a tally, in whatever process."""
+
+    game: Game
+    draw: Draw
+    levels: Levels
+    seed: int
+    detail: bool
+
+    def prepare(self) -> None:
+        """Let a graph's game compute and compile what all orders share."""
+        if isinstance(self.game, GraphGame):
+            for order in block_of_orders(self.draw, self.seed, 0, 1):
+                check_order(self.game, order)
+                self.game.walker.prepare(order)
+
+    def __call__(self, begin: int, end: int) -> Tally:
+        """Tally of the orders `begin` to `end` - 1."""
+        try:
+            return tally(self.game, block_of_orders(self.draw, self.seed, begin, end), self.levels, self.detail)
+        except FloatingPointError as error:
+            raise FloatingPointError(f"among orders {begin} to {end - 1} of seed {self.seed}: {error}") from error
+
+
+def blocks_of_orders(limit: int | None) -> Iterator[Block]:
+    """Orders 0 to `limit`, or without end, in blocks."""
+    for begin in count(0, BLOCK):
+        if limit is not None and begin >= limit:
+            return
+        yield begin, begin + BLOCK if limit is None else min(begin + BLOCK, limit)
+
+
+@one_thread()
 def estimate(
     game: Game,
     draw: Draw,
@@ -153,45 +190,42 @@ def estimate(
     watch: str = "player",
     seed: int = 0,
     detail: bool = False,
+    workers: int | Pool = 1,
     progress: Callable[[Progress], None] | None = None,
 ) -> Estimate:
-    """Draw orders until `stop` is met by the values of the level `watch`."""
-    levels = levels or {}
+    """Draw orders until `stop` is met by the values of the level `watch`; the same bits for any `workers`."""
     began = time.perf_counter()
     halves: list[Moments | None] = [None, None]
     recent: deque[FloatArray] = deque(maxlen=WINDOW // BLOCK)
     changes: list[float] = []
     total: Tally | None = None
     status = None
-    while status is None:
-        begin = total.orders if total else 0
-        end = begin + BLOCK if stop.limit is None else min(begin + BLOCK, stop.limit)
-        try:
-            block = tally(game, block_of_orders(draw, seed, begin, end), levels, detail)
-        except FloatingPointError as error:
-            raise FloatingPointError(f"among orders {begin} to {end - 1} of seed {seed}: {error}") from error
-        total = block if total is None else total + block
-
-        watched = total.levels[watch]
-        half, mine = begin // BLOCK % 2, block.levels[watch]
-        before = halves[half]
-        halves[half] = mine if before is None else before + mine
-        values = watched.mean(game.unit)
-        now = Progress(
-            orders=total.orders,
-            seconds=time.perf_counter() - began,
-            evaluations=total.evaluations,
-            values=values,
-            stderr=watched.stderr(game.unit),
-            earlier=recent[0] if len(recent) == recent.maxlen and end - begin == BLOCK else None,
-            halves=(_mean(halves[0], values, game.unit), _mean(halves[1], values, game.unit)),
-        )
-        recent.append(values)
-        changes.append(now.change)
-        if progress:
-            progress(now)
-        status = stop.check(now)
+    sample = Sample(game, draw, levels or {}, seed, detail)
+    with open_pool(workers) as pool, closing(pool.run(sample, blocks_of_orders(stop.limit))) as blocks:
+        for number, block in enumerate(blocks):
+            total = block if total is None else total + block
+            watched, mine = total.levels[watch], block.levels[watch]
+            before = halves[number % 2]
+            halves[number % 2] = mine if before is None else before + mine
+            values = watched.mean(game.unit)
+            now = Progress(
+                orders=total.orders,
+                seconds=time.perf_counter() - began,
+                evaluations=total.evaluations,
+                values=values,
+                stderr=watched.stderr(game.unit),
+                earlier=recent[0] if len(recent) == recent.maxlen and block.orders == BLOCK else None,
+                halves=(_mean(halves[0], values, game.unit), _mean(halves[1], values, game.unit)),
+            )
+            recent.append(values)
+            changes.append(now.change)
+            if progress:
+                progress(now)
+            status = stop.check(now)
+            if status is not None:
+                break
     assert total is not None
+    assert status is not None
     return Estimate(total, game.unit, status, time.perf_counter() - began, np.array(changes))
 
 
@@ -199,6 +233,7 @@ def _mean(moments: Moments | None, like: FloatArray, unit: float) -> FloatArray:
     return np.zeros_like(like) if moments is None else moments.mean(unit)
 
 
+@one_thread()
 def exact(game: Game, orders: Iterable[Order], *, levels: Levels | None = None) -> Estimate:
     """Values from a complete enumeration, all orders equally likely."""
     began = time.perf_counter()

@@ -268,6 +268,10 @@ class RidgeWalker:
         lines[:b, end - begin :] = self.features.toarray()
         return lines
 
+    def prepare(self, order: Order) -> None:
+        """Compile, and compute the arrays that orders like this one need."""
+        self.walk(order)
+
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, solved from scratch, in units of the game."""
         if not coalition[self.problem.tree.roots].any():

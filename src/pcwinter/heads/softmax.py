@@ -94,6 +94,12 @@ class SoftmaxWalker:
         table_rows = problem.some_rows(trees, [row for _, row in table])
         return fit_scores(table_rows, problem.labels[trees], members, problem.n_classes, self.recipe, problem.rows)
 
+    def prepare(self, order: Order) -> None:
+        """Compile; there is nothing to compute, and a walk would take too long."""
+        begin_step(empty_state(self.problem.local))
+        credit(make_parts(None, len(self.problem.targets)), -1)
+        self.utility(np.ones(len(order.players), dtype=np.bool_))
+
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, one model trained from scratch, in units of the game."""
         problem = self.problem

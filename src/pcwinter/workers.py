@@ -1,0 +1,318 @@
+"""Blocks of orders -> what a job makes of them: in this process, or in worker processes of this machine.
+
+A pool answers in the order of the blocks, whoever finishes first: what is built on its answers cannot depend on how
+many workers there are. To run elsewhere, on a cluster say, is to write another `Pool`.
+
+Worker processes read the arrays of a job from one file that they all map. They share nothing else but a pipe each with
+the process that started them. When that process ends, in whatever way, the pipe ends, and the worker removes the files
+and goes. What passes between the processes is pickled; none of it outlives the run.
+"""
+
+import faulthandler
+import mmap
+import os
+import pickle
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO, Any, NoReturn, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+
+import cloudpickle
+from threadpoolctl import threadpool_limits
+
+from pcwinter._options import whole_number
+
+AHEAD = 3  # blocks per worker that may be under way or wait for an earlier one
+DEATHS = 3  # processes that a block may cost before the run gives up
+ALIGNMENT = 64  # bytes; sums of a misaligned copy can have other bits
+THREADS = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # idle threads cost memory
+# Let glibc keep what an order gives back, for the next order: to get it anew is 5% of the time. Others ignore this.
+MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
+BLOCK, SIZE = struct.Struct("<qq"), struct.Struct("<q")
+
+Block: TypeAlias = tuple[int, int]  # orders begin to end - 1
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Job(Protocol[T_co]):
+    """A function of a block whose answer depends on the block alone."""
+
+    def prepare(self) -> None:
+        """Compute what all blocks share; called once, before the job goes to other processes."""
+
+    def __call__(self, begin: int, end: int) -> T_co:
+        """The answer for the orders `begin` to `end` - 1."""
+
+
+@runtime_checkable
+class Pool(Protocol):
+    """Where blocks run: the seam for other machines."""
+
+    def run(self, job: Job[T], blocks: Iterable[Block]) -> Generator[T]:
+        """What the job makes of each block, in the order of the blocks; `blocks` may be endless.
+
+        Closing the generator drops what is under way. An error in a block is raised in its turn.
+        """
+
+
+class Here:
+    """The process itself, one block after the other."""
+
+    def run(self, job: Job[T], blocks: Iterable[Block]) -> Generator[T]:
+        """What the job makes of each block."""
+        for begin, end in blocks:
+            yield job(begin, end)
+
+
+@contextmanager
+def open_pool(workers: int | Pool) -> Iterator[Pool]:
+    """A pool for one run: this process for 1, else so many processes; a pool that is given stays as it is."""
+    if isinstance(workers, Pool):
+        yield workers
+        return
+    n = whole_number("workers", workers, 1)
+    if n == 1:
+        yield Here()
+        return
+    with tempfile.TemporaryDirectory(prefix="pcwinter-", ignore_cleanup_errors=True) as folder:
+        pool = Processes(n, Path(folder))
+        try:
+            yield pool
+        finally:
+            pool.end()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit BLAS to one thread, and put back what was: the number of threads changes bits."""
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+class Processes:
+    """Worker processes of this machine, for one run; they start to import when the pool is made."""
+
+    def __init__(self, n: int, folder: Path) -> None:
+        self.folder = folder
+        self.workers: list[Worker] = []
+        try:
+            for k in range(n):
+                self.workers.append(Worker(folder, folder / f"worker-{k}.log"))
+        except BaseException:
+            self.end()
+            raise
+
+    def run(self, job: Job[T], blocks: Iterable[Block]) -> Generator[T]:
+        """What the job makes of each block; a block whose worker dies is given to a new one."""
+        job.prepare()
+        share(job, self.folder)
+        idle: SimpleQueue[Worker] = SimpleQueue()
+        for worker in self.workers:
+            idle.put(worker)
+
+        def ask(block: Block) -> T:
+            worker = idle.get()
+            try:
+                return cast("T", worker.ask(block))
+            finally:
+                idle.put(worker)
+
+        pending: deque[Future[T]] = deque()
+        with ThreadPoolExecutor(len(self.workers)) as threads:
+            try:
+                for block in blocks:
+                    pending.append(threads.submit(ask, block))
+                    if len(pending) == AHEAD * len(self.workers):
+                        yield pending.popleft().result()
+                while pending:
+                    yield pending.popleft().result()
+            finally:
+                self.end()
+                threads.shutdown(cancel_futures=True)
+
+    def end(self) -> None:
+        """Kill the processes, whatever they do."""
+        for worker in self.workers:
+            worker.end()
+
+
+class Worker:
+    """The near side of a worker process."""
+
+    def __init__(self, folder: Path, log: Path) -> None:
+        self.folder, self.log = folder, log
+        self.lock = threading.Lock()  # `end` comes from another thread than `ask`
+        self.ended = False
+        self.process = self._start()
+
+    def ask(self, block: Block) -> object:
+        """The job's answer for a block, or its error; starts a new process when this one dies."""
+        for _ in range(DEATHS):
+            try:
+                answer, error = pickle.loads(self._exchange(block))
+            except (OSError, EOFError):
+                self._restart()
+                continue
+            if error is not None:
+                raise error
+            return answer
+        raise RuntimeError(
+            f"a worker process died {DEATHS} times in a row on orders {block[0]} to {block[1] - 1}, perhaps for want "
+            f"of memory: try fewer workers, or workers=1. Its last words: {self._last_words()}"
+        )
+
+    def end(self) -> None:
+        """Kill the process, for good."""
+        with self.lock:
+            self.ended = True
+            _bury(self.process)
+
+    def _exchange(self, block: Block) -> bytes:
+        requests, answers = _pipes(self.process)
+        requests.write(BLOCK.pack(*block))
+        requests.flush()
+        return _read(answers, *SIZE.unpack(_read(answers, SIZE.size)))
+
+    def _restart(self) -> None:
+        with self.lock:
+            if self.ended:
+                raise RuntimeError("the pool of worker processes has ended")
+            _bury(self.process)
+            self.process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        # Only the path is given: a script that starts workers is not run again in each of them.
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}; from pcwinter.workers import serve; serve({str(self.folder)!r})"
+        )
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-c", code],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env={**MALLOC, **os.environ, **THREADS},
+                start_new_session=True,  # Ctrl-C at the terminal is for the process that started us
+            )
+
+    def _last_words(self) -> str:
+        lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
+        return "; ".join(line.strip() for line in lines[-4:] if line.strip()) or "none."
+
+
+def share(job: Job[object], folder: Path) -> None:
+    """Write a job for other processes: its arrays as they are, one after the other, and all else beside them."""
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        rest = cloudpickle.dumps(job, protocol=5, buffer_callback=buffers.append)
+    except Exception as error:
+        raise ValueError(f"the game cannot be sent to worker processes ({error}): use workers=1") from error
+    places = []
+    with (folder / "arrays").open("wb") as file:
+        file.write(bytes(ALIGNMENT))  # an empty file cannot be mapped
+        for buffer in buffers:
+            raw = buffer.raw()
+            file.write(bytes(-file.tell() % ALIGNMENT))
+            places.append((file.tell(), raw.nbytes, raw.readonly))
+            file.write(raw)
+    (folder / "job").write_bytes(cloudpickle.dumps((places, rest)))
+
+
+def load(folder: Path) -> Job[Any]:
+    """The job that `share` wrote. Its arrays are mapped: read by all processes, copied page by page if written to.
+
+    They can be written to exactly if they could before, since compiled code is kept by the types of its arguments.
+    """
+    places, rest = pickle.loads((folder / "job").read_bytes())
+    with (folder / "arrays").open("rb") as file:
+        arrays = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+    views = (arrays[begin : begin + size] for begin, size, _ in places)
+    buffers = [view.toreadonly() if readonly else view for view, (_, _, readonly) in zip(views, places, strict=True)]
+    job: Job[Any] = pickle.loads(rest, buffers=buffers)
+    return job
+
+
+def serve(name: str) -> None:
+    """The far side of `Worker`: answer block after block until the pipe ends."""
+    folder = Path(name)
+    requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)  # what a game prints goes to the log, not among the answers
+    faulthandler.enable()
+    inbox: SimpleQueue[Block] = SimpleQueue()
+    threading.Thread(target=_listen, args=(requests, inbox, folder), daemon=True).start()
+    job: Job[Any] | None = None
+    while True:
+        block = inbox.get()
+        try:
+            if job is None:
+                job = load(folder)
+                threadpool_limits(1, user_api="blas")  # for good, now that all libraries are loaded
+            answer = cloudpickle.dumps((job(*block), None))
+        except BaseException as error:  # raised again where it was asked for
+            answer = _pack(error)
+        try:
+            answers.write(SIZE.pack(len(answer)))
+            answers.write(answer)
+            answers.flush()
+        except OSError:
+            _leave(folder)
+
+
+def _listen(requests: IO[bytes], inbox: "SimpleQueue[Block]", folder: Path) -> None:
+    """Hear the end of the pipe at once, even while a block is under way."""
+    while True:
+        try:
+            begin, end = BLOCK.unpack(_read(requests, BLOCK.size))
+        except EOFError:
+            _leave(folder)
+        inbox.put((begin, end))
+
+
+def _leave(folder: Path) -> NoReturn:
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(1)
+
+
+def _pack(error: BaseException) -> bytes:
+    """The error with the place where it happened as a note; in words alone if it cannot be sent."""
+    error.add_note(f"in a worker process:\n{traceback.format_exc()}")
+    try:
+        packed: bytes = cloudpickle.dumps((None, error))
+        pickle.loads(packed)
+    except Exception:
+        packed = cloudpickle.dumps((None, RuntimeError(f"{type(error).__name__}: {error}")))
+    return packed
+
+
+def _read(stream: IO[bytes], size: int) -> bytes:
+    content = stream.read(size)
+    if len(content) < size:
+        raise EOFError
+    return content
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process.stdin, process.stdout
+
+
+def _bury(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in _pipes(process):
+        with suppress(OSError):  # a request that nobody reads any more
+            pipe.close()

@@ -1,0 +1,373 @@
+"""The number of workers changes the time and nothing else; and nothing is left behind, however a run ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import pcwinter as pw
+from jobs import Compiling, Deadly, Diary, Failing, OwnError, Sharing, compiled_types
+from oracles import make_graph
+from pcwinter.values import BLOCK, Estimate, Sample
+from pcwinter.workers import AHEAD, DEATHS, Processes, open_pool
+
+HEAD = pw.Ridge(penalty=1.0, bias=1.0)
+REQUESTS: dict[str, dict[str, Any]] = {
+    "dfs": {"permutations": 25},
+    "precedence": {"permutations": 12, "orders": "precedence", "metric": "log-likelihood", "hops": 1},
+    "softmax": {"permutations": 3, "head": pw.Softmax(epochs=3), "truncation": (0.5, 0.7)},
+    "converged": {"tolerance": 0.5, "metric": "probability", "truncation": (0.5, 0.7)},
+    "bootstrap": {"permutations": 21, "bootstrap": 50, "truncation": (0.5, 0.7)},
+}
+
+
+def blocks(n: int) -> Iterator[tuple[int, int]]:
+    return ((begin, begin + BLOCK) for begin in range(0, n * BLOCK, BLOCK))
+
+
+def same_bits(first: Estimate, second: Estimate) -> bool:
+    assert first.status == second.status
+    assert first.tally.orders == second.tally.orders
+    assert first.tally.evaluations == second.tally.evaluations
+    assert first.tally.levels.keys() == second.tally.levels.keys()
+    assert first.tally.detail.keys() == second.tally.detail.keys()
+    pairs = [(first.change, second.change)]
+    for level in first.tally.levels:
+        pairs += [(first.mean(level), second.mean(level)), (first.stderr(level), second.stderr(level))]
+    pairs += [(sums, second.tally.detail[level]) for level, sums in first.tally.detail.items()]
+    return all(a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in pairs)
+
+
+@pytest.mark.filterwarnings("ignore:the edges harm", "ignore:the model of all players")
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_the_same_bits_for_any_number_of_workers(request_: dict[str, Any]) -> None:
+    graph = pw.load("demo")
+    one, two, three = (pw.value(graph, **{"head": HEAD, **request_}, seed=4, workers=n) for n in (1, 2, 3))
+    for other in (two, three):
+        assert same_bits(one.estimate, other.estimate)
+        for level, spread in one.validation_stderr.items():
+            assert spread.tobytes() == other.validation_stderr[level].tobytes()
+
+
+def test_any_set_function_goes_to_workers() -> None:
+    tree = pw.contribution_tree(make_graph([(0, 2), (0, 3), (1, 2)], [0, 1]), 1)
+    weights = np.random.default_rng(0).normal(size=(4, tree.n_players))
+    game = pw.SetGame(tree.n_players, lambda coalition: float(np.sin(weights @ coalition).sum()))
+    one, two = (pw.estimate(game, pw.sampler(tree), pw.stopping.permutations(95), workers=n) for n in (1, 2))
+    assert same_bits(one, two)
+
+
+def test_a_killed_worker_changes_no_bit() -> None:
+    graph = pw.load("demo")
+    killed: list[int] = []
+    with open_pool(2) as pool:
+        assert isinstance(pool, Processes)
+
+        def kill(progress: pw.Progress) -> None:
+            if progress.orders in (10, 30):
+                process = pool.workers[len(killed)].process
+                process.kill()
+                killed.append(process.pid)
+
+        two = pw.value(graph, head=HEAD, permutations=60, workers=pool, progress=kill)
+    assert len(set(killed)) == 2
+    assert same_bits(two.estimate, pw.value(graph, head=HEAD, permutations=60).estimate)
+
+
+def test_answers_come_in_the_order_of_the_blocks_and_a_killed_worker_costs_its_block_only(tmp_path: Path) -> None:
+    answers = []
+    with open_pool(3) as pool:
+        assert isinstance(pool, Processes)
+        for number, answer in enumerate(pool.run(Diary(tmp_path, 0.05), ((k, k + 1) for k in range(40)))):
+            answers.append(answer)
+            if number == 10:
+                pool.workers[1].process.kill()
+    assert [begin for begin, _ in answers] == list(range(40))
+    assert len({pid for _, pid in answers}) >= 3
+    begun = [int(path.name.split("-")[0]) for path in tmp_path.iterdir()]
+    assert set(begun) == set(range(40))
+    assert len(begun) <= 41
+
+
+def test_a_pool_runs_ahead_by_few_blocks(tmp_path: Path) -> None:
+    asked = []
+
+    def endless() -> Iterator[tuple[int, int]]:
+        for begin in count():
+            asked.append(begin)
+            yield begin, begin + 1
+
+    with open_pool(2) as pool, closing(pool.run(Diary(tmp_path), endless())) as answers:
+        assert [next(answers)[0] for _ in range(5)] == list(range(5))
+        time.sleep(0.2)
+        assert len(asked) == 4 + 2 * AHEAD
+        began = time.perf_counter()
+    assert time.perf_counter() - began < 5
+
+
+def test_a_block_that_kills_every_worker_ends_the_run() -> None:
+    with open_pool(2) as pool, closing(pool.run(Deadly(), blocks(9))) as answers:
+        assert [next(answers), next(answers)] == [0, 10]
+        with pytest.raises(RuntimeError, match=rf"died {DEATHS} times in a row on orders 20 to 29.*farewell"):
+            next(answers)
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"), [(KeyError, KeyError), (SystemExit, SystemExit), (OwnError, RuntimeError)]
+)
+def test_an_error_in_a_block_is_raised_in_its_turn(error: type[BaseException], raised: type[BaseException]) -> None:
+    with open_pool(2) as pool, closing(pool.run(Failing(error), blocks(9))) as answers:
+        assert [next(answers), next(answers)] == [0, 10]
+        with pytest.raises(raised, match="20") as caught:
+            next(answers)
+    assert error is OwnError or "in a worker process" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_same_errors_as_without_workers(workers: int) -> None:
+    tree = pw.contribution_tree(make_graph([(0, 2), (0, 3), (1, 2)], [0, 1]), 1)
+    game = pw.SetGame(tree.n_players, lambda s: float("nan") if s[1] else 0.0)
+    with pytest.raises(FloatingPointError, match=r"^among orders 0 to 9 of seed 0: the utility is not a finite number"):
+        pw.estimate(game, pw.sampler(tree), pw.stopping.permutations(20), workers=workers)
+    other = pw.contribution_tree(make_graph([(0, 2), (0, 3), (1, 2)], [0, 1]), 2)
+    with pytest.raises(ValueError, match="draw the orders from the same tree"):
+        pw.estimate(game, pw.sampler(other), pw.stopping.permutations(20), workers=workers)
+    problem, _, _ = pw.graph_game(make_graph([(0, 2), (0, 3), (1, 2)], [0, 1]), tree, HEAD)
+    with pytest.raises(ValueError, match="draw the orders from the same tree"):
+        pw.estimate(problem, pw.sampler(other), pw.stopping.permutations(20), workers=workers)
+
+
+def test_a_game_that_cannot_be_sent() -> None:
+    tree = pw.contribution_tree(make_graph([(0, 2)], [0, 1]), 1)
+    lock = threading.Lock()
+    game = pw.SetGame(tree.n_players, lambda s: float(lock.locked()))
+    with pytest.raises(ValueError, match=r"cannot be sent to worker processes \(.*lock.*\): use workers=1"):
+        pw.estimate(game, pw.sampler(tree), pw.stopping.permutations(20), workers=2)
+
+
+@pytest.mark.parametrize("workers", [0, -1, 2.0, "two", True, None])
+def test_a_number_of_workers_is_checked(workers: Any) -> None:  # noqa: ANN401
+    with pytest.raises(ValueError, match=r"workers is .*, expected a whole number of at least 1"):
+        pw.value(pw.load("demo"), workers=workers)
+
+
+def test_arrays_are_mapped_and_not_copied() -> None:
+    plain = np.arange(2_500_001, dtype=np.float64)
+    frozen = plain[:-7].copy()
+    frozen.flags.writeable = False
+    job = Sharing(plain, frozen, np.asfortranarray(plain[:-1].reshape(2, -1)), np.empty((0, 3)))
+    expected = [float(plain.sum()), float(frozen.sum()), float(job.shaped.sum())]
+    with open_pool(2) as pool:
+        answers = list(pool.run(job, blocks(4)))
+    for answer in answers:
+        memory = answer.pop("memory")
+        assert answer == {
+            "sums": expected,
+            "types": {np.ndarray},
+            "mapped": [True, True, True],
+            "writeable": [True, False, True],
+            "aligned": [0, 0, 0],
+            "columns first": [True, True, True],
+            "empty": (0, 3),
+            "shared memory": False,
+        }
+        assert isinstance(memory, dict)
+        assert memory["Rss"] >= 58_000
+        assert memory["Anonymous"] == 0  # pages of its own
+
+
+@pytest.mark.parametrize(
+    ("family", "head"), [("dfs", HEAD), ("precedence", HEAD), ("dfs", pw.Softmax(epochs=1))], ids=str
+)
+def test_all_that_workers_need_is_compiled_before_they_begin(family: str, head: pw.Ridge | pw.Softmax) -> None:
+    graph = pw.load("demo")
+    tree = pw.contribution_tree(graph, hops=1)
+    game, _, _ = pw.graph_game(graph, tree, head)
+    job = Compiling(Sample(game, pw.sampler(tree, family), {"own": tree.incidence("own")}, 0, detail=True))
+    with open_pool(2) as pool:
+        there = list(pool.run(job, [(0, 1), (1, 2)]))
+    assert all(types and types <= compiled_types() for types in there)
+
+
+def blas_threads() -> list[int]:
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_one_thread_in_all_processes_and_the_users_number_afterwards() -> None:
+    tree = pw.contribution_tree(make_graph([(0, 2), (0, 3)], [0, 1]), 1)
+
+    def utility(coalition: np.typing.NDArray[np.bool_]) -> float:
+        seen = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+        return 0.0 if not coalition.any() else float(max(seen))
+
+    game = pw.SetGame(tree.n_players, utility)
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        for workers in (1, 2):
+            result = pw.estimate(game, pw.sampler(tree), pw.stopping.permutations(20), workers=workers)
+            assert result.mean().sum() == 1
+            assert blas_threads() == before
+    assert max(before) == 2
+
+
+THREADS = """
+import hashlib, sys, warnings
+import pcwinter as pw
+warnings.simplefilter("ignore")
+digest = hashlib.sha256()
+for options in ({"head": "ridge"}, {"head": pw.Softmax(epochs=3), "truncation": (0.9, 0.9)}):
+    values = pw.value(pw.load("demo"), metric="log-likelihood", permutations=3, bootstrap=5, **options)
+    digest.update(values.estimate.mean().tobytes() + values.validation_stderr["own"].tobytes())
+    digest.update(repr((values.utility_full, values.calibration)).encode())
+print(digest.hexdigest())
+"""
+
+
+def test_the_number_of_threads_in_the_environment_changes_no_bit() -> None:
+    seen = set()
+    for threads in ("1", "2"):
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        done = subprocess.run(
+            [sys.executable, "-c", THREADS], env=environment, capture_output=True, text=True, check=True
+        )
+        seen.add(done.stdout)
+    assert len(seen) == 1
+
+
+# --- how a run can end: scripts in processes of their own, none with a guard of __main__ ---
+
+SCRIPT = """
+import os, sys, time
+import pcwinter as pw
+from pcwinter.workers import open_pool
+
+how = sys.argv[1]
+features, labels = [[1.0]] * 6, [0, 0, 0, 1, 1, 1]
+graph = pw.Graph(adjacency=[(0, 1), (0, 2), (3, 4)], features=features, labels=labels, train=[0, 3], val=[5])
+tree = pw.contribution_tree(graph, hops=1)
+
+
+def function(coalition):
+    print("a game may talk")
+    time.sleep(0.002)
+    return float(coalition.sum())
+
+
+def progress(now):
+    if now.orders == 20:
+        if how == "worker killed":
+            pool.workers[0].process.kill()
+        if how in ("kill", "interrupt"):
+            print("running", flush=True)
+
+
+try:
+    with open_pool(2) as pool:
+        print(*(worker.process.pid for worker in pool.workers), flush=True)
+        if how == "kill at once":
+            time.sleep(60)
+        limit = 100 if how in ("end", "worker killed") else 1_000_000
+        game, stop = pw.SetGame(tree.n_players, function), pw.stopping.permutations(limit)
+        result = pw.estimate(game, pw.sampler(tree), stop, workers=pool, progress=progress)
+    print(result.mean().sum())
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    """Starts the script as the leader of a group, as a shell would, with a place of its own for temporary files."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def begin(how: str) -> subprocess.Popen[str]:
+        script = tmp_path / "script.py"
+        script.write_text(SCRIPT)
+        (tmp_path / "temporary").mkdir()
+        process = subprocess.Popen(
+            [sys.executable, str(script), how],
+            env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        processes.append(process)
+        return process
+
+    yield begin
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def alive(pid: int) -> bool:
+    """A process that has ended keeps its number until its parent has asked, but no command line."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes() != b""
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def nothing_is_left(folder: Path, workers: list[int], patience: float) -> bool:
+    end = time.monotonic() + patience
+    while any(map(alive, workers)) or list((folder / "temporary").iterdir()):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def read_workers(process: subprocess.Popen[str]) -> list[int]:
+    assert process.stdout is not None
+    workers = [int(word) for word in process.stdout.readline().split()]
+    assert len(workers) == 2
+    return workers
+
+
+@pytest.mark.parametrize("how", ["end", "worker killed"])
+def test_a_script_ends_in_silence(how: str, tmp_path: Path, start: Callable[[str], subprocess.Popen[str]]) -> None:
+    process = start(how)
+    workers = read_workers(process)
+    out, err = process.communicate()
+    assert (process.returncode, out, err) == (0, "5.0\n", "")
+    assert nothing_is_left(tmp_path, workers, 0.0)
+
+
+@pytest.mark.parametrize("how", ["kill", "kill at once"])
+def test_nothing_is_left_after_a_kill(how: str, tmp_path: Path, start: Callable[[str], subprocess.Popen[str]]) -> None:
+    process = start(how)
+    workers = read_workers(process)
+    assert process.stdout is not None
+    if how == "kill":
+        assert process.stdout.readline() == "running\n"
+    assert len(list((tmp_path / "temporary").iterdir())) == 1
+    assert all(map(alive, workers))
+    process.kill()
+    _, err = process.communicate()
+    assert err == ""
+    assert nothing_is_left(
+        tmp_path, workers, 2.0 if how == "kill" else 15.0
+    )  # a worker hears of it once it has started
+
+
+def test_nothing_is_left_after_an_interrupt(tmp_path: Path, start: Callable[[str], subprocess.Popen[str]]) -> None:
+    process = start("interrupt")
+    workers = read_workers(process)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "running\n"
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate()
+    assert (process.returncode, out, err) == (0, "interrupted\n", "")
+    assert nothing_is_left(tmp_path, workers, 0.0)
