@@ -1,4 +1,4 @@
-"""How much memory a run may take."""
+"""How much memory the walks of one process may take."""
 
 import os
 from pathlib import Path
@@ -9,9 +9,9 @@ MEGABYTE = 2**20
 
 
 def budget(megabytes: int | None) -> int:
-    """Bytes: what was asked for, else half of what is free."""
+    """Bytes: what was asked for, else a share of half of what is free, as if every core had a worker."""
     if megabytes is None:
-        return available() // 2
+        return available() // (2 * (os.cpu_count() or 1))
     return whole_number("memory, in megabytes,", megabytes, 1) * MEGABYTE
 
 

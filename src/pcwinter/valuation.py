@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pcwinter._memory import budget
 from pcwinter._options import whole_number
 from pcwinter._types import FloatArray, IntArray
 from pcwinter.game import GraphGame, make_problem
@@ -146,6 +147,7 @@ def value(
     bootstrap: int = 0,
     max_players: int = 10_000_000,
     workers: int | Pool = 1,
+    memory: int | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Values:
     """Estimate what every node and edge of the training graph is worth.
@@ -153,7 +155,8 @@ def value(
     Orders are drawn until the node values have converged (`tolerance`), at most `max_permutations`;
     `permutations` asks for exactly so many instead, and `stop` for any other rule. `bootstrap` is
     the number of resamplings of the validation nodes, 0 for none. `workers` is the number of processes that walk
-    orders; it changes the time and nothing else.
+    orders; it changes the time and nothing else. `memory` bounds, in megabytes, what the ridge head takes for the walks
+    of each process.
     """
     if stop is None:
         limit = at_most(max_permutations)
@@ -163,6 +166,7 @@ def value(
     elif permutations is not None:
         raise ValueError("permutations and stop both say when to end: give one of them")
     seed, bootstrap = whole_number("seed", seed, 0), whole_number("bootstrap", bootstrap, 0)
+    room = budget(memory)
     truncation = _check_request(graph, hops, head, metric, orders, truncation)
     if bootstrap == 1:
         raise ValueError("bootstrap is 1, expected 0 or a number of resamplings of at least 2")
@@ -171,7 +175,7 @@ def value(
     began = time.perf_counter()
     with one_thread(), open_pool(workers) as pool:  # processes start while the game is made
         tree = contribution_tree(graph, hops, max_players=max_players)
-        game, title, calibration = graph_game(graph, tree, head, metric)
+        game, title, calibration = graph_game(graph, tree, head, metric, room)
         setup = time.perf_counter() - began
 
         levels = {level: tree.incidence(level) for level in LEVELS}
@@ -224,9 +228,16 @@ def exact_value(
 
 @one_thread()
 def graph_game(
-    graph: Graph, tree: ContributionTree, head: str | Ridge | Softmax = "ridge", metric: str = "accuracy"
+    graph: Graph,
+    tree: ContributionTree,
+    head: str | Ridge | Softmax = "ridge",
+    metric: str = "accuracy",
+    memory: int | None = None,
 ) -> tuple[GraphGame, str, Calibration | None]:
-    """The game of a graph, the head's description with its parameters, and what was calibrated."""
+    """The game of a graph, the head's description with its parameters, and what was calibrated.
+
+    `memory` is a bound in bytes on what a ridge walk takes, None for none.
+    """
     chosen = find_metric(metric)
     _check_head(head)
     if isinstance(head, str):
@@ -242,7 +253,7 @@ def graph_game(
     if penalty is None or bias is None or (temperature is None and needs_temperature):
         calibration = calibrate(problem, graph.recipe, head)
         penalty, bias, temperature = calibration.penalty, calibration.bias, calibration.temperature
-    ridge = RidgeWalker(problem, penalty, bias, chosen, temperature=temperature or 1.0)
+    ridge = RidgeWalker(problem, penalty, bias, chosen, temperature=temperature or 1.0, memory=memory)
     title = f"ridge head, penalty {penalty:g}, bias {bias:g}"
     if needs_temperature:
         title += f", temperature {temperature:.3g}"
