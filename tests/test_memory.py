@@ -21,7 +21,7 @@ def test_a_number_of_megabytes_is_taken_as_it_is() -> None:
 def test_the_default_is_half_of_what_is_free_shared_by_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < budget(None) <= available() / 2 * 1.1
     monkeypatch.setattr(_memory, "available", lambda: 1000)
-    monkeypatch.setattr(_memory.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
     assert budget(None) == 125
 
 
