@@ -14,7 +14,8 @@ from benchmarks.plain import PlainLoop
 ROUNDS = 3
 PLAIN = 24  # evaluations of the plain loop, over all rounds
 RIDGE_SECONDS = 1.0  # at least, and at least one whole order, in every round
-MOST_TRAINED = 2_000  # about so many models of the softmax head in every round
+WHOLE = 2_000  # the softmax head walks orders of up to so many evaluations as they are,
+THINNED = 1_000  # and of longer ones about so many evaluations
 WINDOW = 64  # consecutive evaluations of a thinned order: two batches of the softmax head
 
 Ints = npt.NDArray[np.int64]
@@ -41,7 +42,7 @@ def ratios(dataset: str, truncated: bool, heads: list[str]) -> list[Result]:
     rounds = []
     for number in range(1, ROUNDS + 1):
         order = draw(np.random.default_rng(number))
-        thinned = thin(tree, order, MOST_TRAINED)
+        thinned = order if len(evaluated(tree, order)) <= WHOLE else thin(tree, order, THINNED)
         sample = spaced(evaluated(tree, thinned), PLAIN // ROUNDS)
         evaluations = plain.prepare(order, [int(at) + 1 for at in sample])
         seconds, accuracies = plain.timed(evaluations)
@@ -116,17 +117,13 @@ def evaluated(tree: pw.ContributionTree, order: pw.Order) -> Ints:
 def thin(tree: pw.ContributionTree, order: pw.Order, most: int) -> pw.Order:
     """The same order with about `most` evaluations: all roots and evenly spaced windows, the others join silently.
 
-    Each tree costs a root and a baseline on top of the windows. Orders that are short enough stay as they are.
+    A silent run never leaves its tree, since roots are visited. Each tree adds a root and a baseline.
     """
     at = evaluated(tree, order)
-    if len(at) <= most:
-        return order
-    number = tree.tree[order.players]
     visited = tree.parent[order.players] < 0
     windows = max(0, (most - 2 * len(tree.roots)) // (WINDOW + 1))
     for begin in spaced(np.arange(len(at)), windows):
-        window = at[begin : begin + WINDOW]
-        visited[window[number[window] == number[window[0]]]] = True
+        visited[at[begin : begin + WINDOW]] = True
     return pw.Order(order.players, visited)
 
 
