@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+import traceback
 
 MODULES = {
     "ratios": "ratios",
@@ -15,7 +16,19 @@ MODULES = {
     "peer": "peer",
 }
 
-if __name__ == "__main__":
+
+def main() -> int:
+    """Print the result; or the reason why there is none, with status 1 and the traceback on stderr."""
     name, arguments = sys.argv[1], json.loads(sys.argv[2])
-    measurement = getattr(importlib.import_module(f"benchmarks.{MODULES[name]}"), name)
-    print(json.dumps(measurement(**arguments)))
+    try:
+        measurement = getattr(importlib.import_module(f"benchmarks.{MODULES[name]}"), name)
+        print(json.dumps(measurement(**arguments)))
+    except Exception as error:
+        traceback.print_exc()
+        print(json.dumps(str(error) or type(error).__name__))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -44,8 +44,10 @@ def in_fresh_process(measurement: str, *, pinned: bool = True, **arguments: obje
     argv = [sys.executable, "-m", "benchmarks.child", measurement, json.dumps(arguments)]
     with one_core() if pinned else contextlib.nullcontext():
         done = subprocess.run(argv, env=environment(), cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if done.returncode == 1 and done.stdout:
+        raise RuntimeError(json.loads(done.stdout))
     if done.returncode:
-        raise RuntimeError(f"{measurement} {arguments} ended with exit status {done.returncode}")
+        raise RuntimeError(f"the process ended with exit status {done.returncode}")
     return json.loads(done.stdout)
 
 
