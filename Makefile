@@ -5,7 +5,7 @@ RUN := .venv/bin/python -m
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test format clean
+.PHONY: help demo test bench format clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -23,12 +23,15 @@ test: .venv/.dev ## format, lint, types, then all tests and doctests
 	$(RUN) mypy
 	$(RUN) pytest -n 2
 
+bench: .venv/.bench ## measure everything (15 min), write benchmarks/results; ONLY=ridge,growth for some of it
+	@$(RUN) benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(DATASETS),--datasets $(DATASETS))
+
 format: .venv/.dev ## rewrite the Python files in the house format
 	$(RUN) ruff format
 	$(RUN) ruff check --fix
 
 clean: ## remove .venv, caches and runs/demo; other runs stay
-	rm -rf .venv dist runs/demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-peer dist runs/demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- set-up ---
@@ -47,4 +50,9 @@ clean: ## remove .venv, caches and runs/demo; other runs stay
 .venv/.dev: pyproject.toml | .venv/.created
 	@echo 'Installing pcwinter and the test tools (PyTorch among them) into .venv, once ...'
 	@$(PIP) -e '.[dev]'
+	@touch .venv/.installed $@
+
+.venv/.bench: pyproject.toml | .venv/.created
+	@echo 'Installing pcwinter, PyTorch and Matplotlib into .venv, once ...'
+	@$(PIP) -e '.[bench]'
 	@touch .venv/.installed $@

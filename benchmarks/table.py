@@ -1,0 +1,256 @@
+"""Results -> Markdown: a summary beside the targets, which the README quotes, and the tables behind it."""
+
+import textwrap
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from benchmarks.machine import Result
+
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+WANTED = {  # head and dataset -> the least ratio, without truncation
+    ("ridge", "cora"): "at least 10,000 x",
+    ("ridge", "amazon-photo"): "at least 5,000 x",
+    ("softmax", "cora"): "at least 8 x",
+}
+
+
+def markdown(results: Result) -> str:
+    """The whole page; measurements that were not made are left out, those that failed are named."""
+    machine = results["machine"]
+    parts = ["# Benchmarks", f"{BEGIN}\n{summary(results)}\n{END}"]
+    if results["failed"]:
+        parts.append("Not measured:\n\n" + "\n".join(f"- {name}: {why}" for name, why in results["failed"].items()))
+    parts += [section(results[name]) for name, section in SECTIONS.items() if results.get(name)]
+    versions = ", ".join(f"{name} {machine[name]}" for name in ("python", "numpy", "scipy", "numba", "torch"))
+    parts.append(f"Versions: {versions}. All numbers: `bench.json` beside this page.")
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(results: Result) -> str:
+    """One line per target, after what was run and where."""
+    machine = results["machine"]
+    intro = _prose(
+        f"`{machine['command']}` on {machine['date']}, commit {machine['commit']}: {machine['cpu']}, "
+        f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}, one thread per process. The plain "
+        "loop trains one PyTorch model per evaluation, as the authors' script does; only evaluations that are really "
+        "computed count."
+    )
+    lines = []
+    for line in results.get("ratios", []):
+        wanted = WANTED.get((line["head"], line["dataset"]), "")
+        if not line["truncation"]:
+            what = f"{line['head']} head, {line['dataset']}, one core: speed over the plain loop's"
+            lines.append((what, _times(line["ratio"]), wanted, _against(line)))
+    for line in _one(results, "workers"):
+        note = f"{_times(line['ratio_with_start'])} with their start, {line['orders']} orders"
+        lines.append(("two workers: speed over one's", _times(line["ratio_steady"]), "at least 1.8 x", note))
+    for line in results.get("memory", []):
+        if line["dataset"] == "amazon-computers":
+            note = f"{_number(line['imports_mb'])} MB of it before a graph is loaded"
+            lines.append(("peak memory, amazon-computers", f"{_number(line['peak_mb'])} MB", "at most 1,000 MB", note))
+    for line in _one(results, "startup"):
+        what = f"start of the process to the first order of {line['dataset']}, with calibration"
+        note = f"{line['import']:.2f} s of it to import; {line['cold']:.0f} s when nothing is compiled yet"
+        lines.append((what, f"{line['first_order']:.2f} s", "at most 5 s", note))
+    for line in _one(results, "converged"):
+        note = f"{line['orders']} orders, {line['evaluations']:,} evaluations"
+        lines.append((f"{line['dataset']} until converged, ridge head", f"{line['seconds']:.2f} s", "seconds", note))
+        share, note = f"{100 * line['calibration_share']:.0f} %", f"{line['calibration_seconds']:.2f} s"
+        lines.append(("calibration's share of that", share, "below 20 %", note))
+    for line in _one(results, "peer"):
+        theirs, mine = line["pydvl"]["us_per_evaluation"], line["pcwinter"]["us_per_evaluation"]
+        note = f"{_number(mine)} us against {_number(theirs)} us of pyDVL"
+        lines.append(("Shapley values of the labelled rows: speed over pyDVL's", _times(theirs / mine), "", note))
+    return intro + "\n\n" + _table(("without truncation", "measured", "wanted", "made of"), lines, "lrrl")
+
+
+def _ratios(lines: list[Result]) -> str:
+    text = _prose(
+        "Evaluations that were really computed, on one core, in turns in one process, three rounds, medians. The plain "
+        f"loop is timed on {lines[0]['plain_evaluations']} evaluations at evenly spaced places of the same DFS orders, "
+        "since a whole order takes it minutes to hours; the softmax head, too, walks orders of more than "
+        "2,000 evaluations in evenly spaced windows of 64 (labelled nodes and silent blocks are then over-represented, "
+        "which costs it more: its ratio is on the low side). `difference` is the mean absolute difference between the "
+        "accuracies of the plain loop and of the softmax head on the evaluations that both were timed on."
+    )
+    header = ("dataset", "truncation", "head", "evaluations", "us each", "plain loop, ms each", "ratio", "difference")
+    rows = [
+        (
+            line["dataset"],
+            ", ".join(f"{t:g}" for t in line["truncation"]) or "none",
+            line["head"],
+            f"{line['evaluations']:,}",
+            _number(line["us_per_evaluation"]),
+            _number(line["plain_ms"]),
+            _times(line["ratio"]),
+            f"{line['accuracy_difference']:.4f}" if "accuracy_difference" in line else "",
+        )
+        for line in lines
+    ]
+    return f"## Against the plain loop\n\n{text}\n\n" + _table(header, rows, "lllrrrrr")
+
+
+def _growth(points: list[Result]) -> str:
+    text = _prose(
+        "Evaluations per second of the ridge head on one core, no truncation, when one size grows. Validation nodes "
+        "are exchanged with test nodes, players made fewer by dropping training edges, labelled nodes drawn from the "
+        "training graph. A labelled node costs more to join than its neighbours do: with more players to each, the "
+        "mean cost falls."
+    )
+    header = (
+        "what grows",
+        "dataset",
+        "validation nodes",
+        "players",
+        "labelled nodes",
+        "hops",
+        "evaluations per second",
+    )
+    rows = [
+        (
+            point["axis"],
+            point["dataset"],
+            *(f"{point[axis]:,}" for axis in ("validation nodes", "players", "labelled nodes", "hops")),
+            _number(point["per_second"]),
+        )
+        for point in points
+    ]
+    figure = "![evaluations per second against four sizes](growth.png)"
+    return f"## Growth\n\n{text}\n\n{figure}\n\n" + _table(header, rows, "llrrrrr")
+
+
+def _memory(lines: list[Result]) -> str:
+    text = _prose(
+        "Peak resident memory of a fresh process that loads the graph, calibrates the ridge head and walks one "
+        "untruncated order: `pw.value(graph, permutations=1)`."
+    )
+    header = ("dataset", "players", "peak, MB", "beyond the imports, MB", "seconds")
+    rows = [
+        (
+            line["dataset"],
+            f"{line['players']:,}",
+            _number(line["peak_mb"]),
+            _number(line["peak_mb"] - line["imports_mb"]),
+            f"{line['seconds']:.1f}",
+        )
+        for line in lines
+    ]
+    return f"## Memory\n\n{text}\n\n" + _table(header, rows, "lrrrr")
+
+
+def _startup(line: Result) -> str:
+    text = _prose(
+        f"Seconds from the start of a process to its end, medians of {line['runs']} (the last one: once), on one core."
+    )
+    rows = [
+        ("empty interpreter", f"{line['interpreter']:.2f}"),
+        ("import pcwinter", f"{line['import']:.2f}"),
+        (f"first order of {line['dataset']}, calibration included, compiled code cached", f"{line['first_order']:.2f}"),
+        ("the same, nothing compiled yet", f"{line['cold']:.1f}"),
+    ]
+    return f"## Start-up\n\n{text}\n\n" + _table(("what", "seconds"), rows, "lr")
+
+
+def _converged(line: Result) -> str:
+    text = _prose(
+        f"`pw.value(pw.load({line['dataset']!r}))` in a fresh process on one core, compiled code cached: "
+        f"{line['seconds']:.2f} s, of which {line['setup_seconds']:.2f} s before the first order; calibration on its "
+        f"own takes {line['calibration_seconds']:.2f} s, {100 * line['calibration_share']:.0f} % of the run. "
+        f"{line['status']}"
+    )
+    return f"## Until converged\n\n{text}"
+
+
+def _workers(line: Result) -> str:
+    text = _prose(
+        f"{line['orders']} orders of {line['dataset']}, ridge head with fixed parameters, no truncation, one and two "
+        "workers in turns, medians."
+    )
+    rows = [
+        ("seconds with one worker", f"{line['one_seconds']:.2f}"),
+        ("seconds with two workers", f"{line['two_seconds']:.2f}"),
+        ("ratio, the start of the workers included", _times(line["ratio_with_start"])),
+        ("ratio of orders per second after the first tenth", _times(line["ratio_steady"])),
+    ]
+    return f"## Workers\n\n{text}\n\n" + _table(("what", "measured"), rows, "lr")
+
+
+def _families(lines: list[Result]) -> str:
+    text = "The ridge head on one order of each family, no truncation, one core."
+    rows = [
+        (line["dataset"], line["family"], f"{line['evaluations']:,}", _number(line["us_per_evaluation"]))
+        for line in lines
+    ]
+    header = ("dataset", "orders", "evaluations", "us each")
+    return f"## Families of orders\n\n{text}\n\n" + _table(header, rows, "llrr")
+
+
+def _peer(line: Result) -> str:
+    mine, theirs, gap = line["pcwinter"], line["pydvl"], line["gap_in_standard_errors"]
+    text = _prose(
+        f"Permutation Shapley without truncation on the complete rows of {line['dataset']}: {line['game']}; no edges. "
+        "pyDVL fits the same closed form through scikit-learn. The values of the two libraries differ by "
+        f"{gap['root_mean_square']:.2f} standard errors in the root mean square (about 1 is expected when both are "
+        f"right) and by {gap['largest']:.1f} at most."
+    )
+    rows = [
+        (
+            name,
+            f"{its['permutations']:,}",
+            f"{its['evaluations']:,}",
+            _number(its["us_per_evaluation"]),
+        )
+        for name, its in (("pcwinter", mine), (theirs["version"], theirs))
+    ]
+    header = ("library", "permutations", "evaluations", "us each")
+    return f"## pyDVL on the same game\n\n{text}\n\n" + _table(header, rows, "lrrr")
+
+
+SECTIONS: dict[str, Callable[[Any], str]] = {
+    "ratios": _ratios,
+    "growth": _growth,
+    "memory": _memory,
+    "startup": _startup,
+    "converged": _converged,
+    "workers": _workers,
+    "families": _families,
+    "peer": _peer,
+}
+
+
+def _one(results: Result, name: str) -> list[Result]:
+    """The measurement in a list, or nothing."""
+    return [results[name]] if results.get(name) else []
+
+
+def _against(line: Result) -> str:
+    return f"{_number(line['us_per_evaluation'])} us against {_number(line['plain_ms'])} ms of the plain loop"
+
+
+def _number(x: float) -> str:
+    """Three significant digits, or a whole number."""
+    return f"{x:,.0f}" if x >= 100 else f"{x:.3g}"
+
+
+def _times(x: float) -> str:
+    return f"{_number(x)} x"
+
+
+def _prose(text: str) -> str:
+    return textwrap.fill(text, 118, break_long_words=False, break_on_hyphens=False)
+
+
+def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], align: str) -> str:
+    """A Markdown table; `align` has a letter l or r per column."""
+    rule = tuple("--:" if side == "r" else "---" for side in align)
+    return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
+
+
+def between_markers(text: str) -> str:
+    """What stands between the markers, without them."""
+    return text.split(BEGIN)[1].split(END)[0]
+
+
+def with_block(text: str, block: str) -> str:
+    """The text with what stands between the markers replaced."""
+    return text.split(BEGIN)[0] + BEGIN + block + END + text.split(END)[1]
