@@ -1,6 +1,5 @@
 """Dataset -> what a run costs beside its evaluations: memory, start-up, calibration, workers, other families."""
 
-import inspect
 import tempfile
 import time
 from statistics import median
@@ -74,8 +73,6 @@ def converged(dataset: str) -> Result:
 
 def workers(dataset: str, orders: int = ORDERS, rounds: int = 3) -> Result:
     """Two workers over one, in turns: with the start of the workers, and from the first tenth of the orders on."""
-    if "workers" not in inspect.signature(pw.value).parameters:
-        raise NotImplementedError("this version of pcwinter.value has no option `workers`")
     graph = pw.load(dataset)
     _, _, chosen = pw.graph_game(graph, pw.contribution_tree(graph))
     assert chosen is not None
@@ -84,14 +81,13 @@ def workers(dataset: str, orders: int = ORDERS, rounds: int = 3) -> Result:
     def run(n: int, permutations: int) -> tuple[float, float]:
         """Seconds of the call, and orders per second after its first tenth."""
         marks: list[tuple[float, int]] = []
-        more = {"workers": n}
         began = time.perf_counter()
         pw.value(
             graph,
             head=head,
             permutations=permutations,
             progress=lambda now: marks.append((time.perf_counter(), now.orders)),
-            **more,  # type: ignore[arg-type]
+            workers=n,
         )
         seconds = time.perf_counter() - began
         steady = [mark for mark in marks if mark[1] >= permutations / 10]
