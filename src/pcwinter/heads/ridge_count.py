@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pcwinter._jit import compiled
+from pcwinter._jit import compiled, inlined
 from pcwinter._types import FloatArray, IntArray
 from pcwinter.metrics import ACCURACY, measure
 
@@ -72,7 +72,7 @@ def add_row(scores: Scores, c: int, b: float, a: FloatArray) -> None:
         rounded[i] = exact[i]
 
 
-@compiled
+@inlined
 def score(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row, detail: FloatArray) -> float:
     """Utility of `scores + b a^T`."""
     if scoring.code == ACCURACY and not len(detail):
@@ -84,7 +84,7 @@ def score(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: R
     return measure(scoring.code, scores.whole, scoring.ends, scoring.temperature, scoring.tie, detail)
 
 
-@compiled
+@inlined
 def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row) -> float:
     """Number of validation nodes whose true class leads; not a number if a score is not finite."""
     n_classes = len(b)
@@ -118,7 +118,7 @@ def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: 
     return float(correct)
 
 
-@compiled
+@inlined
 def _best(scores: Scores, a: FloatArray, b: FloatArray, p: int, q: int, r: int, begin: int, end: int) -> None:
     """Best scores so far and of three more classes."""
     f = a.dtype.type

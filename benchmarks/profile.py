@@ -1,0 +1,210 @@
+"""Where the time of a ridge walk goes: python -m benchmarks.profile cora amazon-photo.
+
+Every part of a DFS walk is run on its own, on the same order, and timed in processor time, the least of a few runs.
+The floor is what its multiply-adds would take at the rate that this machine reaches on four lines of 512 numbers in the
+nearest cache, measured in the same run. What the parts do not add up to is what they share: loops, calls, scratch.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import pcwinter as pw
+from benchmarks.machine import one_core
+from pcwinter._jit import compiled
+from pcwinter.heads.ridge import RidgeWalker
+from pcwinter.heads.ridge_count import Row, Scores, Scoring, largest_error, make_scores, score
+from pcwinter.heads.ridge_trees import condition
+from pcwinter.moves import Moves, add_four, apply, no_moves, plan
+from pcwinter.propagation import LocalGraphs, State, begin_step, empty_state, join
+from pcwinter.workers import one_thread
+
+Array = np.ndarray[Any, Any]
+SECONDS = 2.0  # for every part
+
+
+def main() -> None:
+    """Print one table per dataset."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("datasets", nargs="+", choices=list(pw.DATASETS))
+    options = parser.parse_args()
+    with one_core(), one_thread():
+        rates = {precision: _rate(precision) for precision in ("float32", "float64")}
+        print("10^9 multiply-adds per second:", ", ".join(f"{name} {rate:.1f}" for name, rate in rates.items()))
+        for name in options.datasets:
+            _profile(name, rates)
+
+
+def _profile(name: str, rates: dict[str, float]) -> None:
+    graph = pw.load(name)
+    tree = pw.contribution_tree(graph)
+    game, _, _ = pw.graph_game(graph, tree, pw.Ridge(penalty=3.0, bias=1.0))
+    walker = game.walker
+    assert isinstance(walker, RidgeWalker)
+    local, n, c = walker.problem.local, len(walker.problem.targets), walker.problem.n_classes
+    order = pw.sampler(tree)(np.random.default_rng(0))
+    sequence = local.tree[order.players]
+    trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]
+    t, b = len(trees), len(walker.to_nodes)
+    evaluations = game.walk(order).evaluations
+    products = walker.products(0, n)
+    white, finished, finished_labels = walker._solve(trees)
+    rounded: Array = finished.astype(np.float32)
+    room: Array = np.empty((len(white), n), dtype=np.float32)
+
+    def each(run: Callable[[], object]) -> float:
+        return 1e6 * _least(run) / evaluations
+
+    def follow(lines: Array, where: Array, sums: int, width: int) -> float:
+        """Moving one kind of lines, without planning."""
+        return each(
+            lambda: _follow(local, empty_state(local), no_moves(local), order.players, where, lines, sums, width)
+        )
+
+    additions, nodes = _additions(local, empty_state(local), no_moves(local), order.players) / evaluations, 0
+    seen: dict[int, int] = {}
+    for i, tree_number in enumerate(trees):
+        for node in walker.basis[local.begin[tree_number] : local.begin[tree_number + 1]].tolist():
+            nodes += i - seen.get(node, 0)
+            seen[node] = i
+    planned = each(
+        lambda: _follow(local, empty_state(local), no_moves(local), order.players, walker.basis, white, b, 0)
+    )
+    joined = each(lambda: _join(local, empty_state(local), order.players))
+    scores = make_scores(c, n, room)
+    scores.exact[:] = np.random.default_rng(0).random((c, n))
+    scores.rounded[:] = scores.exact
+    row = Row(1.0, np.zeros(1), np.zeros(1, dtype=np.int64), products, np.zeros(0), finished)
+    scoring = Scoring(0, walker.ends, 1.0, walker.tie, 0.0, largest_error(products))
+    slots = np.diff(local.begin)
+    many = walker.gram_begin < 0
+    players = np.bincount(local.tree[~local.null], minlength=t)  # about the evaluations of each tree
+    width = int(np.average(np.where(many, walker.features.shape[1], slots), weights=players))
+    kernel = np.random.default_rng(0).random((len(white), width))
+    conditioned = (local, trees, walker.basis, products, white.copy(), rounded, finished_labels, room)
+    slopes = np.linspace(-1, 1, c)
+    moved = {
+        "moving lines of validation nodes": (room, n, "float32"),
+        "moving whitened lines": (white, c + t // 2, "float64"),
+        f"moving kernel lines, {width} wide": (kernel, width, "float64"),
+    }
+    solving = (t**3 / 6 + t * t / 2 * (b + n)) / evaluations
+    parts = [
+        ("factor of the finished rows, and solves", each(lambda: walker._solve(trees)), solving, "float64"),
+        ("conditioning the lines of nodes", each(lambda: _condition(*conditioned)), nodes * n / evaluations, "float32"),
+        ("players join", joined, 0.0, ""),
+        ("planning the moves", planned - joined, 0.0, ""),
+        *(
+            (title, follow(lines, walker.basis, b, wide) - planned, additions * wide, precision)
+            for title, (lines, wide, precision) in moved.items()
+        ),
+        (
+            "counting correct predictions",
+            each(lambda: _count(scoring, scores, room, slopes, row, evaluations)),
+            float(n * c),
+            "float32",
+        ),
+    ]
+    total = each(lambda: game.walk(order))
+    print(f"\n{name}: {evaluations:,} evaluations, {t} labelled nodes, {b - 1:,} nodes, {n:,} validation nodes\n")
+    print("| part | us per evaluation | multiply-adds | floor, us |\n| --- | --: | --: | --: |")
+    for title, microseconds, work, precision in parts:
+        floor = f"{work / rates[precision] / 1e3:.2f}" if work else ""
+        print(
+            f"| {title} | {microseconds:.2f} | {work:,.0f} | {floor} |"
+            if work
+            else f"| {title} | {microseconds:.2f} | | |"
+        )
+    print(f"| the rest | {total - sum(part[1] for part in parts):.2f} | | |\n| **together** | **{total:.2f}** | | |")
+
+
+def _least(run: Callable[[], object]) -> float:
+    """Processor time of the fastest of some runs."""
+    run()
+    times: list[float] = []
+    while len(times) < 3 or sum(times) < SECONDS:
+        began = time.process_time()
+        run()
+        times.append(time.process_time() - began)
+    return min(times)
+
+
+def _rate(precision: str) -> float:
+    lines = np.random.default_rng(0).random((5, 512)).astype(precision)
+    return 1e-9 * 1000 * 4 * 512 / _least(lambda: _add(lines, 1000))
+
+
+@compiled
+def _add(lines: Array, n: int) -> None:
+    for _ in range(n):
+        add_four(lines, 4, lines, 0, 1, 2, 3, 0.1, 0.2, 0.3, -0.6, 0, 512)
+
+
+@compiled
+def _join(local: LocalGraphs, state: State, players: Array) -> None:
+    for player in players:
+        begin_step(state)
+        join(local, state, player)
+
+
+@compiled
+def _additions(local: LocalGraphs, state: State, moves: Moves, players: Array) -> int:
+    total = 0
+    for player in players:
+        begin_step(state)
+        join(local, state, player)
+        if state.changes[0] or state.changes[1]:
+            plan(local, state, local.tree[player], moves)
+            total += moves.end[moves.n[0] - 1]
+    return total
+
+
+@compiled
+def _follow(
+    local: LocalGraphs, state: State, moves: Moves, players: Array, where: Array, lines: Array, sums: int, width: int
+) -> None:
+    open_tree = -1
+    for player in players:
+        tree = local.tree[player]
+        n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
+        if tree != open_tree:
+            open_tree = tree
+            lines[sums : sums + n_inner + 1] = 0
+        begin_step(state)
+        join(local, state, player)
+        if state.changes[0] or state.changes[1]:
+            plan(local, state, tree, moves)
+            if width:
+                apply(moves, where, lines, sums, sums + n_inner, width)
+
+
+@compiled
+def _condition(
+    local: LocalGraphs,
+    trees: Array,
+    basis: Array,
+    products: Array,
+    white: Array,
+    finished: Array,
+    finished_labels: Array,
+    lines: Array,
+) -> None:
+    done = np.full(len(products), -1)
+    for i in range(len(trees)):
+        nodes = basis[local.begin[trees[i]] : local.begin[trees[i] + 1]]
+        condition(nodes, i, products, white, finished, finished_labels, lines, done)
+
+
+@compiled
+def _count(scoring: Scoring, scores: Scores, lines: Array, b: Array, row: Row, n: int) -> float:
+    total, nothing = 0.0, np.empty(0)
+    for k in range(n):
+        total += score(scoring, scores, lines[k % 16], b, row, nothing)
+    return total
+
+
+if __name__ == "__main__":
+    main()
