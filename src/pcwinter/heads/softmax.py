@@ -125,7 +125,9 @@ class SoftmaxWalker:
 
     def prepare(self, order: Order) -> None:
         """Compile; there is nothing to compute, and a walk would take too long."""
-        begin_step(empty_state(self.problem.local))
+        state = empty_state(self.problem.local)
+        begin_step(state)
+        join(self.problem.local, state, int(order.players[0]))
         credit(make_parts(None, len(self.problem.targets)), -1)
         self.utility(np.ones(len(order.players), dtype=np.bool_))
 
