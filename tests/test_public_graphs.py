@@ -11,6 +11,7 @@ import pcwinter as pw
 from oracles import dense_power
 from pcwinter.game import GraphGame
 from pcwinter.graph import Recipe
+from pcwinter.metrics import make_parts
 from pcwinter.orders import FAMILIES
 from test_trainer import torch_loop
 
@@ -148,6 +149,23 @@ def test_softmax_prefixes_on_cora(family: str, cora: pw.Graph, softmax_game: Gra
         coalition[order.players[: k + 1]] = True
         rows, mine = prefix_rows(cora, tree, coalition)
         assert utility[k] == (softmax_count(cora, rows, mine) if len(rows) else 0)
+
+
+@pytest.mark.parametrize(("name", "orders"), [("cora", 10), ("citeseer", 10), ("amazon-photo", 1)])
+def test_counting_in_single_precision_agrees_with_double(name: str, orders: int, data_dir: Path) -> None:
+    """All utilities of some DFS orders; the parts by node ask for double precision, every score written out."""
+    graph = pw.load(name, data=data_dir)
+    tree = pw.contribution_tree(graph)
+    game, _, _ = pw.graph_game(graph, tree, pw.Ridge(penalty=3.0, bias=1.0))
+    nobody = make_parts(sp.csr_array((0, tree.n_players), dtype=np.int64), len(graph.val))
+    steps = differ = 0
+    for seed in range(orders):
+        order = pw.sampler(tree)(np.random.default_rng(seed))
+        double = game.walk(order, nobody).utility
+        steps += len(double)
+        differ += int((game.walk(order).utility != double).sum())
+    print(f"{name}: {differ} of {steps:,} utilities differ between single and double precision")
+    assert differ == 0
 
 
 def test_the_judge_on_cora(cora: pw.Graph) -> None:
