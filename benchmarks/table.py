@@ -94,8 +94,8 @@ def _growth(points: list[Result]) -> str:
     text = _prose(
         "Evaluations per second of the ridge head on one core, no truncation, when one size grows. Validation nodes "
         "are exchanged with test nodes, players made fewer by dropping training edges, labelled nodes drawn from the "
-        "training graph. A labelled node costs more to join than its neighbours do: with more players to each, the "
-        "mean cost falls."
+        "training graph. Each labelled node adds a cost beside that of its players: with more players to each, the "
+        "mean falls."
     )
     header = (
         "what grows",
