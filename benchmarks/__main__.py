@@ -51,7 +51,7 @@ def main() -> int:
         draw_figure(results["growth"], out / "growth.png")
     print(page)
     say(f"written: {out}/bench.md, bench.json" + (", growth.png" if results.get("growth") else ""))
-    if whole and not options.out:
+    if whole and not options.out and not results["failed"]:
         readme = ROOT / "README.md"
         readme.write_text(with_block(readme.read_text(), between_markers(page)))
         say("README.md now quotes the summary")

@@ -157,7 +157,7 @@ def _additions(local: LocalGraphs, state: State, moves: Moves, players: Array) -
         begin_step(state)
         join(local, state, player)
         if state.changes[0] or state.changes[1]:
-            plan(local, state, local.tree[player], moves)
+            plan(local, state, local.tree[player], moves, False)
             total += moves.end[moves.n[0] - 1]
     return total
 
@@ -176,7 +176,7 @@ def _follow(
         begin_step(state)
         join(local, state, player)
         if state.changes[0] or state.changes[1]:
-            plan(local, state, tree, moves)
+            plan(local, state, tree, moves, False)
             if width:
                 apply(moves, where, lines, sums, sums + n_inner, width)
 

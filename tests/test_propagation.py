@@ -5,7 +5,7 @@ import numpy.typing as npt
 import pytest
 
 from oracles import dense_power, local_graph, random_graph
-from pcwinter.moves import apply, no_moves, plan
+from pcwinter.moves import apply, forget, no_moves, plan
 from pcwinter.orders import FAMILIES
 from pcwinter.propagation import (
     begin_step,
@@ -43,7 +43,11 @@ def test_every_prefix_equals_the_dense_power(hops: int, family: str, seed: int) 
         coalition[player] = True
         t = int(local.tree[player])
         if state.changes.any():
-            plan(local, state, t, moves)
+            anew = bool(rng.random() < 0.2)
+            if anew:
+                forget(local, t, moves)
+                lines[n + local.inner_begin[t] : n + local.inner_begin[t + 1]] = g[t] = 0.0
+            plan(local, state, t, moves, anew)
             apply(moves, local.node, lines, n + local.inner_begin[t], n + inner + t, 4)
         if k not in checked and k != tree.n_players - 1:
             continue

@@ -94,6 +94,27 @@ def test_single_and_double_precision_agree_on_duplicate_rows(family: str, penalt
         assert game.walk(order).utility.tolist() == in_double(game, order).utility.tolist()
 
 
+@pytest.mark.parametrize("same", [False, True])
+def test_single_and_double_precision_agree_in_large_trees(same: bool) -> None:
+    """A star of stars, whose sums have thousands of terms, and validation nodes around the boundary of two classes."""
+    hubs, leaves, n_val = 60, 60, 3000
+    hub, n = np.arange(2, 2 + hubs), 2 + hubs + hubs * leaves
+    edges = [*((1, int(h)) for h in hub), *zip(np.repeat(hub, leaves).tolist(), range(2 + hubs, n), strict=True)]
+    features = np.tile([1.0, 0.5], (n + n_val, 1))
+    if not same:
+        features[1:n] *= np.random.default_rng(0).uniform(0.5, 1.5, (n - 1, 1))
+    features[0] = [0, 1]
+    features[n:] = np.c_[np.ones(n_val), np.linspace(-10, 10, n_val)]
+    labels = np.full(n + n_val, -1)
+    labels[:2], labels[n:] = (0, 1), np.arange(n_val) % 2
+    graph = Graph(edges, features, labels, train=[0, 1], val=np.arange(n, n + n_val), test=[])
+    game = RidgeWalker(make_problem(graph, contribution_tree(graph, 2)), 1.0, 0.0, METRICS["accuracy"], primal=False)
+    order = FAMILIES["dfs"](game.problem.tree, np.random.default_rng(1))
+    utility = game.walk(order).utility
+    assert utility.tolist() == in_double(game, order).utility.tolist()
+    assert len(set(utility.tolist())) > 1
+
+
 def test_the_error_of_single_precision_is_far_below_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines that the walks leave behind, conditioned on all rows and on the way of the last tree."""
     left = []
@@ -132,6 +153,7 @@ def test_the_inverse_that_drifts_is_rebuilt(family: str, monkeypatch: pytest.Mon
         return float(np.abs(game.walk(order).utility[::7] - exact).max())
 
     monkeypatch.setattr(ridge, "walk_rows", cast("Any", ridge_rows.walk_rows).py_func)  # reads DRIFT at every call
+    monkeypatch.setattr(ridge_rows, "SMALL", 1e-300)  # so that it is not rebuilt at every step anyway
     guarded = worst()
     monkeypatch.setattr(ridge_rows, "DRIFT", np.inf)
     unguarded = worst()

@@ -8,10 +8,10 @@ from pcwinter._options import whole_number
 MEGABYTE = 2**20
 
 
-def budget(megabytes: int | None) -> int:
-    """Bytes: what was asked for, else a share of half of what is free, as if every core had a worker."""
+def budget(megabytes: int | None, processes: int = 1) -> int:
+    """Bytes for each of some processes: what was asked for, else its share of half of what is free."""
     if megabytes is None:
-        return available() // (2 * (os.cpu_count() or 1))
+        return available() // (2 * processes)
     return whole_number("memory, in megabytes,", megabytes, 1) * MEGABYTE
 
 

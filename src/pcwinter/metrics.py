@@ -96,10 +96,13 @@ def make_parts(incidence: Incidence | None, n_nodes: int) -> Parts:
 @compiled
 def credit(parts: Parts, player: int) -> None:
     """Add what the current step changed to the rows of the player, to none if it is -1."""
-    if player >= 0 and len(parts.last):
+    n = len(parts.last)
+    if n == 0:
+        return
+    if player >= 0:
         for k in range(parts.begin[player], parts.begin[player + 1]):
             line = parts.sums[parts.row[k]]
-            for i in range(len(line)):
+            for i in range(n):
                 line[i] += parts.fresh[i] - parts.last[i]
     parts.last[:] = parts.fresh
 

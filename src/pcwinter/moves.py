@@ -46,9 +46,19 @@ def no_moves(local: LocalGraphs) -> Moves:
     )
 
 
+@compiled
+def forget(local: LocalGraphs, tree: int, moves: Moves) -> None:
+    """Start the sums of a tree again: its lines of T_w and g must be 0, and the next plan adds g up from the x_u."""
+    begin, end = local.begin[tree], local.begin[tree + 1]
+    moves.mine[begin:end] = 0.0
+    moves.whole[begin:end] = 0.0
+    moves.seen[begin:end] = -1
+    moves.theirs[local.room[begin] : local.room[end]] = 0.0
+
+
 @inlined
-def plan(local: LocalGraphs, state: State, tree: int, moves: Moves) -> None:
-    """Write down what the step did to one tree.
+def plan(local: LocalGraphs, state: State, tree: int, moves: Moves, anew: bool) -> None:
+    """Write down what the step did to one tree; `anew` after `forget`.
 
     A step of one edge moves g along a few lines, whatever the degrees; any other step, along the x_u whose
     weight it changed. T_w is brought up to date when it is needed.
@@ -56,7 +66,7 @@ def plan(local: LocalGraphs, state: State, tree: int, moves: Moves) -> None:
     targets = n = 0
     here = slice(local.begin[tree], local.begin[tree + 1])
     scale, inflow, whole = state.scale[here], state.inflow[local.hops, here], moves.whole[here]
-    if state.changes[0] == 1 and state.changes[1] == 0:
+    if state.changes[0] == 1 and state.changes[1] == 0 and not anew:
         for k in range(state.n_moved[0]):
             w, begin = state.moved[k], n
             n = _refresh(state, w, local.room[w], state.added[tree], moves, n)

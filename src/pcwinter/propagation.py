@@ -219,7 +219,7 @@ def _join_all(local: LocalGraphs, state: State, players: IntArray) -> None:
 @inlined
 def begin_step(state: State) -> None:
     """Forget what the last step did."""
-    state.changes[:] = 0
+    state.changes[0] = state.changes[1] = 0
 
 
 @inlined

@@ -166,7 +166,7 @@ def value(
     elif permutations is not None:
         raise ValueError("permutations and stop both say when to end: give one of them")
     seed, bootstrap = whole_number("seed", seed, 0), whole_number("bootstrap", bootstrap, 0)
-    room = budget(memory)
+    room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
     truncation = _check_request(graph, hops, head, metric, orders, truncation)
     if bootstrap == 1:
         raise ValueError("bootstrap is 1, expected 0 or a number of resamplings of at least 2")

@@ -115,6 +115,8 @@ class Processes:
 
     def run(self, job: Job[T], blocks: Iterable[Block]) -> Generator[T]:
         """What the job makes of each block; a block whose worker dies is given to a new one."""
+        if any(worker.ended for worker in self.workers):
+            raise RuntimeError("this pool has ended, as every pool does after one run: open a new one")
         job.prepare()
         share(job, self.folder)
         idle: SimpleQueue[Worker] = SimpleQueue()

@@ -19,15 +19,16 @@ from scipy.linalg.blas import dtrsm
 
 from pcwinter._options import number
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
-from pcwinter.heads.ridge_count import Scoring, largest_error
+from pcwinter.heads.ridge_count import MOST, Scoring, largest_error
 from pcwinter.heads.ridge_rows import walk_rows
 from pcwinter.heads.ridge_trees import Course, Walked, walk_dual, walk_primal
-from pcwinter.metrics import ACCURACY, MACRO_F1, TIE, Metric, Parts, class_ends, make_parts, measure, whole
+from pcwinter.metrics import ACCURACY, TIE, Metric, Parts, class_ends, make_parts, measure, whole
 from pcwinter.moves import no_moves
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import Problem, coefficients, empty_state
 
-CHUNK = 512  # validation nodes whose dense features are held at a time
+CHUNK = 128  # validation nodes whose dense features are held at a time
+TILE = 64  # fewest validation nodes that are walked at a time; every tile repeats all that is not theirs
 SMALL = 256  # slots up to which the kernel between the slots of a tree is always stored
 
 
@@ -97,6 +98,7 @@ class RidgeWalker:
         width = len(active)
         self.primal = width + 1 < len(problem.labels) if primal is None else primal
         self.memory = memory
+        self._roundable = not self.primal and max(np.diff(local.begin).max(), len(problem.labels)) <= MOST
         self._products: FloatArray | None = None
         self.tie = TIE * float(np.abs(self._scores(everybody)).max())  # scores shrink as the penalty grows
         if self.primal:
@@ -134,7 +136,11 @@ class RidgeWalker:
         local, t, (b, d) = self.problem.local, len(self.problem.labels), self.features.shape
         slots, inner = np.diff(local.begin), np.diff(local.inner_begin)
         edges, players = local.n_edges, len(local.slot)
-        each, fixed = 16 * t, 8 * (10 * len(local.node) + 7 * edges + 4 * players) + 2 * self.features.data.nbytes
+        nonzeros = self.features.nnz + self.validation.nnz + self.rows.nnz
+        each, fixed = (
+            16 * t,
+            8 * (10 * len(local.node) + 7 * edges + 4 * players) + 32 * nonzeros + 16 * CHUNK * (b + d),
+        )
         if interleaved:
             return each + 8 * (4 * t + 3 * b + int(inner.sum())), fixed + 8 * (
                 d * (2 * b + int(inner.sum()) + t) + 3 * t * t
@@ -148,18 +154,23 @@ class RidgeWalker:
         return each + 8 * (b + t) + (4 if single else 8) * (room + t), fixed
 
     def _tiles(self, interleaved: bool, single: bool) -> list[tuple[int, int]]:
-        """Ranges of validation nodes that are walked one after the other, so that each fits into the memory."""
+        """Ranges of validation nodes that are walked one after the other, so that each fits into the memory.
+
+        Only counts are added up so: other sums would have other bits when there is less memory.
+        """
         n = len(self.problem.targets)
         each, fixed = self.footprint(interleaved, single)
         limit = fixed + n * each if self.memory is None else self.memory
         fits = (limit - fixed) // each
         if fits >= n:
             return [(0, n)]
-        least = fixed + (n if self.metric.code == MACRO_F1 else 1) * each
-        if fits < 1 or self.metric.code == MACRO_F1:
+        at_once = min(n, TILE) if self.metric.code == ACCURACY else n
+        if fits < at_once:
+            reason = "" if self.metric.code == ACCURACY else f", {self.metric.name} needs all validation nodes at once,"
+            least = (fixed + at_once * each) / 2**20
             raise ValueError(
-                f"a walk needs at least {least / 2**20:,.0f} MB of memory and may take {limit / 2**20:,.0f} MB: "
-                "permit more with memory, or value a graph with fewer labelled nodes or hops"
+                f"the ridge head needs at least {least:,.0f} MB of memory{reason} and may take {limit / 2**20:,.0f} MB"
+                ": permit more with memory, or value a graph with fewer labelled nodes or hops"
             )
         bounds = np.linspace(0, n, -(-n // fits) + 1).astype(int).tolist()
         return list(pairwise(bounds))
@@ -173,7 +184,7 @@ class RidgeWalker:
         if self._products is not None and end - begin == n:
             return self._products
         x = self.features
-        dense = x.toarray() if x.nnz > 0.1 * x.shape[0] * x.shape[1] else x
+        dense = self.coordinates if len(self.coordinates) and not self.primal else x
         products = np.empty((x.shape[0] + 1, end - begin))
         for at in range(begin, end, CHUNK):
             stop = min(at + CHUNK, end)
@@ -189,13 +200,12 @@ class RidgeWalker:
         sequence = local.tree[order.players]
         trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]
         interleaved = len(trees) > len(local.root)
-        single = self.metric.code == ACCURACY and parts is None and not self.primal and not interleaved
+        single = self.metric.code == ACCURACY and parts is None and not interleaved and self._roundable
         empty = self.metric.empty(self.problem.n_classes)
         utility = np.zeros(len(order.steps()) - 1)
         counts = np.zeros(2, dtype=np.int64)
         solved = self._solve(trees) if not interleaved and not self.primal else None
         for begin, end in self._tiles(interleaved, single):
-            share = 1.0 if self.metric.code == ACCURACY else (end - begin) / n
             ends = np.clip(self.ends, begin, end) - begin
             error = largest_error(self.products(begin, end)) if single else 0.0
             scoring = Scoring(self.metric.code, ends, self.temperature, self.tie, empty, error)
@@ -238,7 +248,7 @@ class RidgeWalker:
                     self.coordinates,
                     room,
                 )
-            utility += share * walked.utility
+            utility += walked.utility
             if parts is not None and here is not parts:
                 parts.sums[:, begin:end] += here.sums
         return Walk(whole(self.metric, utility, order), int(counts[0]), int(counts[1]))
@@ -269,8 +279,11 @@ class RidgeWalker:
         return lines
 
     def prepare(self, order: Order) -> None:
-        """Compile, and compute the arrays that orders like this one need."""
-        self.walk(order)
+        """Compile, and compute what orders like this one need: by its first tree, if trees are contiguous."""
+        sequence = self.problem.local.tree[order.players]
+        first = int(np.argmax(sequence != sequence[0])) or len(sequence)
+        contiguous = (sequence[first:] != sequence[0]).all()
+        self.walk(Order(order.players[:first], order.visited[:first]) if contiguous else order)
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, solved from scratch, in units of the game."""

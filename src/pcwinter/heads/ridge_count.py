@@ -13,7 +13,8 @@ from pcwinter._jit import compiled, inlined
 from pcwinter._types import FloatArray, IntArray
 from pcwinter.metrics import ACCURACY, measure
 
-SINGLE = 1e-5  # error of `a` in single precision, in units of the largest product: ten times what tests see
+SINGLE = 2e-5  # error of `a` in single precision, in units of the largest product: ten times what tests see
+MOST = 4096  # slots of a tree, or labelled nodes, beyond which that does not hold, and all is in double precision
 
 
 class Scoring(NamedTuple):
@@ -88,7 +89,10 @@ def score(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: R
 def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row) -> float:
     """Number of validation nodes whose true class leads; not a number if a score is not finite."""
     n_classes = len(b)
-    doubt = max(scoring.tie, scoring.error * (b.max() - b.min()))
+    lowest = highest = b[0]
+    for c in range(1, n_classes):
+        lowest, highest = min(lowest, b[c]), max(highest, b[c])
+    doubt = max(scoring.tie, scoring.error * (highest - lowest))
     limit = a.dtype.type(doubt)
     scores.best[:] = -np.inf
     correct = 0
@@ -111,10 +115,10 @@ def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: 
         if clear < end - begin:
             for i in range(begin, end):
                 if not abs(mine[i - begin] + slope * a[i] - scores.best[i]) > limit:
-                    lead = _lead(scores.exact, b, _entry(row, i) if scoring.error else a[i], y, i, scoring.tie)
-                    if not np.isfinite(lead):
+                    hit = _hit(scores.exact, b, _entry(row, i) if scoring.error else a[i], y, i, scoring.tie)
+                    if hit < 0:
                         return np.nan
-                    correct += int(lead > 0)
+                    correct += hit
     return float(correct)
 
 
@@ -132,13 +136,16 @@ def _best(scores: Scores, a: FloatArray, b: FloatArray, p: int, q: int, r: int, 
 
 
 @compiled
-def _lead(scores: FloatArray, b: FloatArray, a: float, y: int, i: int, tie: float) -> float:
-    """Lead of class y at node i; a lower class that is tied with it wins, a higher one loses."""
-    best = -np.inf
+def _hit(scores: FloatArray, b: FloatArray, a: float, y: int, i: int, tie: float) -> int:
+    """Whether node i is given class y, as `predict` has it: among ties the lowest; -1 if a score is not finite."""
+    mine, hit = scores[y, i] + b[y] * a, 1
     for c in range(len(b)):
-        if c != y:
-            best = max(best, scores[c, i] + b[c] * a + (tie if c < y else -tie))
-    return float(scores[y, i] + b[y] * a - best)
+        other = scores[c, i] + b[c] * a
+        if not np.isfinite(other):
+            return -1
+        if (c < y and not mine > other + tie) or (c > y and other > mine + tie):
+            hit = 0
+    return hit
 
 
 @compiled

@@ -21,6 +21,7 @@ from pcwinter.moves import apply, plan
 from pcwinter.propagation import begin_step, join
 
 REBUILD = 256  # evaluations; the t^3 of a rebuild is then small beside them
+SMALL = 0.03  # penalty below which it comes more often: what has added up in the scores is divided by the penalty
 DRIFT = 1e-11  # error of the inverse that calls for one before that; small penalties need it often
 
 
@@ -44,12 +45,13 @@ def walk_rows(course: Course, lines: FloatArray, constant: float) -> None:
     scores = np.zeros((n_classes, n))
     before, old, new = np.empty(n), np.empty(n), np.empty(n)
     utility = scoring.empty
+    every = max(1, int(REBUILD * min(1.0, penalty / SMALL)))
     for step in range(len(players)):
         begin_step(state)
         join(local, state, players[step])
         if state.changes[0] or state.changes[1]:
             r = local.tree[players[step]]
-            plan(local, state, r, moves)
+            plan(local, state, r, moves, False)
             apply(moves, course.basis, lines, sums + local.inner_begin[r], first + r, width)
             before[:] = kz[r]
             scale = state.scale[local.root[r]]
@@ -64,7 +66,7 @@ def walk_rows(course: Course, lines: FloatArray, constant: float) -> None:
             _replace(r, labels[r], used, kernel, kz, before, inverse, alpha, penalty, scores, old, new)
             used[r] = True
             walked.counts[0] += 1
-            if walked.counts[0] % REBUILD == 0 or _error(r, kernel, inverse, penalty) > DRIFT:
+            if walked.counts[0] % every == 0 or _error(r, kernel, inverse, penalty) > DRIFT:
                 _rebuild(labels, used, kernel, kz, inverse, alpha, penalty, scores)
             fresh = walked.parts.fresh
             utility = measure(scoring.code, scores, scoring.ends, scoring.temperature, scoring.tie, fresh)

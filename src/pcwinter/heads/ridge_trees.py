@@ -22,9 +22,10 @@ from pcwinter._jit import compiled, inlined
 from pcwinter._types import BoolArray, FloatArray, IntArray
 from pcwinter.heads.ridge_count import Row, Scores, Scoring, add_row, make_scores, score
 from pcwinter.metrics import Parts, credit
-from pcwinter.moves import Moves, add_four, apply, plan
+from pcwinter.moves import Moves, add_four, apply, forget, plan
 from pcwinter.propagation import LocalGraphs, State, begin_step, join
 
+RENEW = 1024  # evaluations after which the sums of a tree are added up again, before their rounding adds up
 STRIP = 256  # columns of the lines that are conditioned at a time, so that those of the finished rows stay in the cache
 
 
@@ -100,14 +101,11 @@ def walk_tree(course: Course, begin: int, step: int, opened: Opened, scores: Sco
     n_white, n_kernel = n_classes + opened.i, opened.kernel.shape[1]
     sums = opened.constant + 1
     g = sums + n_inner
-    for lines, first in ((opened.white, sums), (opened.kernel, m)):
-        lines[first : first + n_inner + 1] = 0.0
-    opened.lines[sums : g + 1] = 0.0
     line, white, kernel = opened.lines[g], opened.white[g], opened.kernel[m + n_inner]
     constant, white_constant = opened.lines[opened.constant], opened.white[opened.constant]
     a, b, white_h = np.empty_like(line), np.empty(n_classes), np.empty(n_white)
     utility = walked.utility[step - 1] if step else scoring.empty
-    position = begin
+    position, since = begin, RENEW
     while position < len(players) and local.tree[players[position]] == tree:
         begin_step(state)
         credited = visited[position]
@@ -120,7 +118,14 @@ def walk_tree(course: Course, begin: int, step: int, opened: Opened, scores: Sco
             join(local, state, players[position])
             position += 1
         if state.changes[0] or state.changes[1]:
-            plan(local, state, tree, moves)
+            anew = since == RENEW
+            since = 1 if anew else since + 1
+            if anew:
+                forget(local, tree, moves)
+                opened.lines[sums : g + 1] = 0.0
+                opened.white[sums : g + 1] = 0.0
+                opened.kernel[m : m + n_inner + 1] = 0.0
+            plan(local, state, tree, moves, anew)
             apply(moves, opened.where, opened.lines, sums, g, n)
             apply(moves, opened.where, opened.white, sums, g, n_white)
             apply(moves, course.place, opened.kernel, m, m + n_inner, n_kernel)
