@@ -139,7 +139,7 @@ class RidgeWalker:
         nonzeros = self.features.nnz + self.validation.nnz + self.rows.nnz
         each, fixed = (
             16 * t,
-            8 * (10 * len(local.node) + 7 * edges + 4 * players) + 32 * nonzeros + 16 * CHUNK * (b + d),
+            8 * (10 * len(local.node) + 7 * edges + 4 * players) + 16 * nonzeros + 16 * CHUNK * (b + d),
         )
         if interleaved:
             return each + 8 * (4 * t + 3 * b + int(inner.sum())), fixed + 8 * (
