@@ -2,7 +2,8 @@
 
 Every part of a DFS walk is run on its own, on the same order, and timed in processor time, the least of a few runs.
 The floor is what its multiply-adds would take at the rate that this machine reaches on four lines of 512 numbers in the
-nearest cache, measured in the same run. What the parts do not add up to is what they share: loops, calls, scratch.
+nearest cache, measured in the same run. What the parts do not add up to is what they share: loops, calls, scratch,
+and the leads that are looked at again in double precision.
 """
 
 import argparse
@@ -41,7 +42,7 @@ def main() -> None:
 def _profile(name: str, rates: dict[str, float]) -> None:
     graph = pw.load(name)
     tree = pw.contribution_tree(graph)
-    game, _, _ = pw.graph_game(graph, tree, pw.Ridge(penalty=3.0, bias=1.0))
+    game, title, _ = pw.graph_game(graph, tree)
     walker = game.walker
     assert isinstance(walker, RidgeWalker)
     local, n, c = walker.problem.local, len(walker.problem.targets), walker.problem.n_classes
@@ -109,7 +110,9 @@ def _profile(name: str, rates: dict[str, float]) -> None:
         ),
     ]
     total = each(lambda: game.walk(order))
-    print(f"\n{name}: {evaluations:,} evaluations, {t} labelled nodes, {b - 1:,} nodes, {n:,} validation nodes\n")
+    print(
+        f"\n{name}, {title}: {evaluations:,} evaluations, {t} labelled nodes, {b - 1:,} nodes, {n:,} validation nodes\n"
+    )
     print("| part | us per evaluation | multiply-adds | floor, us |\n| --- | --: | --: | --: |")
     for title, microseconds, work, precision in parts:
         floor = f"{work / rates[precision] / 1e3:.2f}" if work else ""
