@@ -112,24 +112,25 @@ class RidgeWalker:
             self.to_nodes = np.full((len(nodes) + 1, len(problem.labels)), self.constant)
             self.to_nodes[:-1] = self.features @ finished.T
             self.cross = np.asarray(self.validation @ finished.T).T + self.constant
-            self.grams, self.gram_begin = self._grams(width)
+            slots = np.diff(local.begin)
+            stored = np.where(slots <= max(SMALL, width // 2), slots**2, 0)
+            self.gram_begin = np.where(stored > 0, np.cumsum(stored) - stored, -1)
+            self._tiles(False, metric.code == ACCURACY and self._roundable)  # refuse before what is large is made
+            self.grams = self._grams(stored)
             wide = bool((self.gram_begin < 0).any())
             self.coordinates = self.features.toarray() if wide else np.empty((0, width))
 
-    def _grams(self, width: int) -> tuple[FloatArray, IntArray]:
-        """Kernels between the slots of each tree, one after the other, and where each begins.
+    def _grams(self, stored: IntArray) -> FloatArray:
+        """Kernels between the slots of each tree, one after the other, `stored` numbers each.
 
-        -1 where the tree has so many slots that following the features themselves is cheaper.
+        None where a tree has so many slots that following the features themselves is cheaper.
         """
-        begin = self.problem.local.begin
-        slots = np.diff(begin)
-        stored = np.where(slots <= max(SMALL, width // 2), slots**2, 0)
-        gram_begin = np.where(stored > 0, np.cumsum(stored) - stored, -1)
+        begin, at = self.problem.local.begin, self.gram_begin
         grams = np.empty(int(stored.sum()))
         for tree in np.flatnonzero(stored):
             x = self.features[self.basis[begin[tree] : begin[tree + 1]]]
-            grams[gram_begin[tree] : gram_begin[tree] + stored[tree]] = (x @ x.T).toarray().ravel()
-        return grams, gram_begin
+            grams[at[tree] : at[tree] + stored[tree]] = (x @ x.T).toarray().ravel()
+        return grams
 
     def footprint(self, interleaved: bool, single: bool) -> tuple[int, int]:
         """Bytes that a walk needs for every validation node, and besides, what is prepared for all walks included."""
@@ -137,20 +138,19 @@ class RidgeWalker:
         slots, inner = np.diff(local.begin), np.diff(local.inner_begin)
         edges, players = local.n_edges, len(local.slot)
         nonzeros = self.features.nnz + self.validation.nnz + self.rows.nnz
-        each, fixed = (
-            16 * t,
-            8 * (10 * len(local.node) + 7 * edges + 4 * players) + 16 * nonzeros + 16 * CHUNK * (b + d),
-        )
+        each = 16 * t
+        fixed = 8 * (10 * len(local.node) + 7 * edges + 4 * players) + 16 * nonzeros + 16 * CHUNK * (b + d)
         if interleaved:
-            return each + 8 * (4 * t + 3 * b + int(inner.sum())), fixed + 8 * (
-                d * (2 * b + int(inner.sum()) + t) + 3 * t * t
-            )
+            below = int(inner.sum())
+            return each + 8 * (4 * t + 3 * b + below), fixed + 8 * (d * (2 * b + below + t) + 3 * t * t)
         if self.primal:
             widest = int((slots + inner).max())
             return each + 8 * (3 * d + 2 * widest), fixed + 8 * (d * (b + t + 2 * d + widest) + widest**2)
-        wide = max((int(m) for m, begin in zip(slots, self.gram_begin, strict=True) if begin < 0), default=0)
-        room, scratch = b + 2 + int(inner.max()), wide * d + int(slots[self.gram_begin >= 0].max(initial=0)) ** 2
-        fixed += self.grams.nbytes + self.coordinates.nbytes + 8 * (scratch + t * t + 3 * room * t)
+        many, few = slots[self.gram_begin < 0], slots[self.gram_begin >= 0]
+        widest, room = int(many.max(initial=0)), b + 2 + int(inner.max())
+        kept = int((few**2).sum()) + (b * d if len(many) else 0)
+        scratch = widest * d + int(few.max(initial=0)) ** 2
+        fixed += 8 * (kept + scratch + t * t + 3 * room * t)
         return each + 8 * (b + t) + (4 if single else 8) * (room + t), fixed
 
     def _tiles(self, interleaved: bool, single: bool) -> list[tuple[int, int]]:
@@ -207,7 +207,8 @@ class RidgeWalker:
         solved = self._solve(trees) if not interleaved and not self.primal else None
         for begin, end in self._tiles(interleaved, single):
             ends = np.clip(self.ends, begin, end) - begin
-            error = largest_error(self.products(begin, end)) if single else 0.0
+            products = None if self.primal and not interleaved else self.products(begin, end)
+            error = largest_error(products) if single and products is not None else 0.0
             scoring = Scoring(self.metric.code, ends, self.temperature, self.tie, empty, error)
             here = parts or make_parts(None, 0)
             if parts is not None and end - begin < n:
@@ -228,9 +229,9 @@ class RidgeWalker:
                 scoring,
                 walked,
             )
-            if interleaved:
-                walk_rows(course, self._lines(begin, end), self.constant)
-            elif solved is None:
+            if interleaved and products is not None:
+                walk_rows(course, self._lines(products), self.constant)
+            elif solved is None or products is None:
                 validation = np.full((self.coordinates.shape[1], end - begin), np.sqrt(self.constant))
                 validation[:-1] = self.validation[begin:end].toarray().T
                 walk_primal(course, self.coordinates, self.finished, validation)
@@ -239,7 +240,7 @@ class RidgeWalker:
                 room = np.empty((len(white), end - begin), dtype=np.float32 if single else np.float64)
                 walk_dual(
                     course,
-                    self.products(begin, end),
+                    products,
                     white.copy() if end < n else white,  # a walk writes into it
                     np.ascontiguousarray(finished[:, begin:end]),
                     finished_labels,
@@ -270,12 +271,12 @@ class RidgeWalker:
         one_hot = np.eye(n_classes)[self.problem.labels[trees]]
         return white, finished, np.ascontiguousarray(scipy.linalg.solve_triangular(factor, one_hot, lower=True))
 
-    def _lines(self, begin: int, end: int) -> FloatArray:
+    def _lines(self, products: FloatArray) -> FloatArray:
         """(b + inner slots + t, v + d) products beside features, and below them room for the T_w and the rows."""
-        local, (b, d) = self.problem.local, self.features.shape
-        lines = np.zeros((b + int(local.inner_begin[-1]) + len(local.root), end - begin + d))
-        lines[:b, : end - begin] = self.products(begin, end)[:-1]
-        lines[:b, end - begin :] = self.features.toarray()
+        local, (b, d), n = self.problem.local, self.features.shape, products.shape[1]
+        lines = np.zeros((b + int(local.inner_begin[-1]) + len(local.root), n + d))
+        lines[:b, :n] = products[:-1]
+        lines[:b, n:] = self.features.toarray()
         return lines
 
     def prepare(self, order: Order) -> None:
