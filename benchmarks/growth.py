@@ -101,8 +101,10 @@ def with_edges(graph: pw.Graph, share: float) -> pw.Graph:
 
 
 def _rebuilt(graph: pw.Graph, adjacency: Sparse, **nodes: IntArray) -> pw.Graph:
-    sets = {"train": graph.train, "val": graph.val, "test": graph.test, **nodes}
-    return pw.Graph(adjacency, graph.features, graph.labels, **sets, n_classes=graph.n_classes, recipe=graph.recipe)
+    sets = [
+        nodes.get(name, known) for name, known in (("train", graph.train), ("val", graph.val), ("test", graph.test))
+    ]
+    return pw.Graph(adjacency, graph.features, graph.labels, *sets, n_classes=graph.n_classes, recipe=graph.recipe)
 
 
 def draw_figure(points: list[Result], path: Path) -> None:

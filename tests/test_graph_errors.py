@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pcwinter.graph import Graph, Recipe, normalize_features
+from pcwinter.features import normalize_features
+from pcwinter.graph import Graph, Recipe
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 2)]
 LABELS = [0, 1, -1, 0, 1, 0, -1]

@@ -14,7 +14,8 @@ import numba
 F = TypeVar("F", bound=Callable[..., object])
 
 _PACKAGE = Path(__file__).parent
-_SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py")))).hexdigest()[:16]
+_COMPILED = (source for path in sorted(_PACKAGE.rglob("*.py")) if b"pcwinter._jit" in (source := path.read_bytes()))
+_SOURCES = hashlib.sha256(Path(__file__).read_bytes() + b"".join(_COMPILED)).hexdigest()[:16]
 
 
 def compiled(function: F) -> F:
@@ -34,7 +35,7 @@ def _compile(function: F, inline: bool) -> F:
     """Compile with the options of this package.
 
     The compiler notices a change of the file that a function stands in, but not of a function that it calls from
-    another file. So the place on disk is named after all sources of the package together.
+    another file. So the place on disk is named after all sources with compiled functions together.
     """
     config: Any = numba.config
     asked_for = config.CACHE_DIR

@@ -15,7 +15,8 @@ from pcwinter import _files
 from pcwinter._files import SOURCES, PathLike
 from pcwinter._options import whole_number
 from pcwinter._types import IntArray, Sparse
-from pcwinter.graph import Graph, Recipe, normalize_features
+from pcwinter.features import normalize_features
+from pcwinter.graph import Graph, Recipe
 
 PER_CLASS = 20  # labelled nodes of each class in every split of the paper
 

@@ -5,8 +5,9 @@ They share the node numbers, and no edge leads from one to another.
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,9 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pcwinter._options import number, whole_number
 from pcwinter._types import IntArray, Sparse
-
-SparseLike: TypeAlias = "sp.sparray[Any, Any] | sp.spmatrix[Any]"
-NORMALIZATIONS = ("row", "standard", "none")
+from pcwinter.features import SparseLike, as_array, check_features
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,8 @@ class Graph:
     (u, v) and (v, u) name the same edge. An (m, 2) array is always an edge list, also for m = 2.
     `features` is (n, d), dense or sparse. `labels` is (n,), with -1 (or NaN) where unknown. `train`, `val`
     and `test` are node numbers or masks. `n_classes` is 1 + the largest label in these sets unless given.
-    `recipe` says how the softmax classifier is trained, on its own or to calibrate the ridge head.
+    `recipe` says how the softmax classifier is trained, on its own or to calibrate the ridge head. `ids` are what you
+    call the nodes, numbers or strings, and `classes` the names of the classes; results speak of nodes by their ids.
 
     The input is copied, and every array here is read-only. Self-loops are dropped and repeated edges merged,
     with one warning; anything else that is wrong raises an error.
@@ -69,6 +69,8 @@ class Graph:
     validation: Sparse  # (n, n) edges inside val
     testing: Sparse  # (n, n) edges inside test
     recipe: Recipe  # how the softmax classifier is trained
+    ids: NDArray[Any]  # (n,) what the user calls the nodes: int64 or strings, all different; node numbers unless given
+    classes: tuple[str, ...]  # names of the classes
 
     def __init__(
         self,
@@ -81,8 +83,10 @@ class Graph:
         *,
         n_classes: int | None = None,
         recipe: Recipe | None = None,
+        ids: ArrayLike | None = None,
+        classes: Sequence[str] | None = None,
     ) -> None:
-        checked_features = _check_features(features)
+        checked_features = check_features(features)
         n = checked_features.shape[0]
         row, col = _check_adjacency(adjacency, n)
         checked_labels = _check_labels(labels, n)
@@ -91,14 +95,20 @@ class Graph:
         }
         whole, loops, repeats = _simple_graph(row, col, n)
         graphs = _inductive(whole, splits["val"], splits["test"])
+        count = _check_classes(checked_labels, splits, n_classes)
+        names = tuple(map(str, range(count) if classes is None else classes))
+        if len(names) != count:
+            raise ValueError(f"classes has {len(names)} names, but there are {count} classes: name each once")
         fields = {
             "adjacency": whole,
             "features": checked_features,
             "labels": checked_labels,
             **splits,
-            "n_classes": _check_classes(checked_labels, splits, n_classes),
+            "n_classes": count,
             **dict(zip(("training", "validation", "testing"), graphs, strict=True)),
             "recipe": recipe or Recipe(),
+            "ids": np.arange(n) if ids is None else _check_ids(ids, n),
+            "classes": names,
         }
         for name, value in fields.items():
             _make_read_only(value)
@@ -133,68 +143,11 @@ class Graph:
         )
 
 
-def normalize_features(features: ArrayLike | SparseLike, how: str) -> Sparse:
-    """Scale (n, d) features; the result is sparse, but "standard" fills nearly every entry of it.
-
-    "row" makes every row sum to 1 (a row of zeros stays), "standard" gives every column mean 0 and variance 1
-    (a constant column becomes 0), "none" changes nothing.
-
-    >>> normalize_features([[1.0, 3.0], [0.0, 0.0]], "row").toarray()
-    array([[0.25, 0.75],
-           [0.  , 0.  ]])
-    """
-    if how not in NORMALIZATIONS:
-        raise ValueError(f"features can be normalized by {', '.join(NORMALIZATIONS)}, not by {how!r}")
-    x = _check_features(features)
-    if how == "row":
-        if x.nnz and x.data.min() < 0:
-            raise ValueError(
-                f"features has negative entries, the first in row {_row_of(x, x.data < 0)}, "
-                'which row sums do not suit: use "standard" instead of "row"'
-            )
-        rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
-        sums = np.bincount(rows, weights=x.data)
-        if not np.isfinite(sums).all():
-            raise ValueError(
-                f"row {np.flatnonzero(~np.isfinite(sums))[0]} of features has an infinite sum: scale it down"
-            )
-        x.data /= sums[rows]
-    elif how == "standard":
-        dense = x.toarray()
-        constant = np.ptp(dense, axis=0) == 0  # not std: rounding can make that of a constant column positive
-        spread = np.where(constant, 1.0, dense.std(axis=0))
-        return sp.csr_array(np.where(constant, 0.0, (dense - dense.mean(axis=0)) / spread))
-    return x
-
-
-def _check_features(features: ArrayLike | SparseLike) -> Sparse:
-    """(n, d) anything -> a fresh canonical CSR array."""
-    if isinstance(features, np.ma.MaskedArray):
-        raise TypeError("features is a masked array, but every feature needs a value: fill it first")
-    sparse = sp.issparse(features)
-    given: Any = features if sparse else _asarray(features, "features", "an (n, d) array of numbers")
-    if given.dtype.kind not in "biufO":
-        raise TypeError(f"features has entries of type {given.dtype}, but must hold real numbers")
-    if given.ndim != 2 or given.shape[0] == 0:
-        raise ValueError(f"features has shape {given.shape}, but must be (n, d) with one row for each of n > 0 nodes")
-    try:
-        coo = sp.coo_array(given if sparse else given.astype(np.float64), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TypeError("features has entries that are not numbers: encode them first") from None
-    ends = coo.row.astype(np.int64), coo.col.astype(np.int64)
-    result = sp.csr_array((coo.data, ends), shape=coo.shape)  # copies, and sums repeated entries
-    if not np.isfinite(result.data).all():
-        row = _row_of(result, ~np.isfinite(result.data))
-        raise ValueError(f"row {row} of features is not finite: replace NaN and infinity before building the graph")
-    result.eliminate_zeros()
-    return result
-
-
 def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArray, IntArray]:
     """Sparse matrix or edge list -> the ends of all listed edges, loops and repeats still among them."""
     if sp.issparse(adjacency):
         return _check_matrix(adjacency, n)
-    pairs = _asarray(adjacency, "adjacency", "a SciPy sparse (n, n) array or an edge list of m pairs")
+    pairs = as_array(adjacency, "adjacency", "a SciPy sparse (n, n) array or an edge list of m pairs")
     if pairs.size == 0:
         pairs = np.empty((0, 2), dtype=np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -243,7 +196,7 @@ def _check_matrix(adjacency: Any, n: int) -> tuple[IntArray, IntArray]:  # noqa:
 
 def _check_labels(labels: ArrayLike, n: int) -> IntArray:
     """(n,) integers, or integral floats where NaN means unknown -> int64 with -1 for unknown."""
-    given = _asarray(labels, "labels", "an array of n integers")
+    given = as_array(labels, "labels", "an array of n integers")
     if given.dtype.kind not in "biuf":
         raise TypeError(
             f"labels has entries of type {given.dtype}, but must hold integers: number the classes, "
@@ -265,7 +218,7 @@ def _check_labels(labels: ArrayLike, n: int) -> IntArray:
 
 def _check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
     """Node numbers or a mask -> sorted node numbers."""
-    given = _asarray(nodes, name, "an array of node numbers or a boolean mask")
+    given = as_array(nodes, name, "an array of node numbers or a boolean mask")
     if given.ndim != 1:
         raise ValueError(f"{name} has shape {given.shape}, but must be one row of node numbers or a mask of length {n}")
     if given.dtype.kind == "b":
@@ -326,6 +279,19 @@ def _check_classes(labels: IntArray, splits: dict[str, IntArray], n_classes: int
     return int(count)
 
 
+def _check_ids(ids: ArrayLike, n: int) -> NDArray[Any]:
+    """(n,) integers or strings, all different."""
+    given = as_array(ids, "ids", "an array of n integers or strings")
+    if given.shape != (n,):
+        raise ValueError(f"ids has shape {given.shape}, but must be ({n},), one for each row of features")
+    if given.dtype.kind not in "iuUO" or (given.dtype.kind == "O" and not all(isinstance(i, str) for i in given)):
+        raise TypeError(f"ids has entries of type {given.dtype}, but must hold integers or strings")
+    values, times = np.unique(given, return_counts=True)
+    if values.size < n:
+        raise ValueError(f"two nodes have the id {values[times > 1][0]!s}: give each node an id of its own")
+    return given.astype(np.int64) if given.dtype.kind in "iu" else given.astype(str)
+
+
 def _simple_graph(row: IntArray, col: IntArray, n: int) -> tuple[Sparse, int, int]:
     """Ends of edges in any direction -> simple graph, number of loops dropped, number of repeats merged.
 
@@ -358,22 +324,6 @@ def _from_edges(u: IntArray, v: IntArray, n: int) -> Sparse:
     """Each undirected edge once -> symmetric adjacency of ones, canonical."""
     ends = np.concatenate([u, v]), np.concatenate([v, u])
     return sp.csr_array((np.ones(2 * u.size), ends), shape=(n, n))
-
-
-def _asarray(value: object, name: str, expected: str) -> NDArray[Any]:
-    """Array-like -> array, with a sentence of ours when NumPy sees none."""
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} is a ragged sequence, but must be {expected}") from None
-    if array.ndim == 0:
-        raise TypeError(f"{name} is of type {type(value).__name__}, but must be {expected}")
-    return array
-
-
-def _row_of(x: Sparse, entries: NDArray[np.bool_]) -> int:
-    """The row of the first of the marked entries."""
-    return int(np.searchsorted(x.indptr, np.flatnonzero(entries)[0], side="right")) - 1
 
 
 def _make_read_only(value: object) -> None:

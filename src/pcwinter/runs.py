@@ -1,16 +1,25 @@
-"""Values -> a directory: run.json, nodes.csv, edges.csv, players.npz; plain formats, exact floats, no pickle."""
+"""Values <-> a directory: run.json, nodes.csv, edges.csv, players.npz; plain formats, exact floats, no pickle."""
 
 import json
 import os
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from hashlib import sha256
 from importlib import metadata
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pcwinter._types import BoolArray, FloatArray, IntArray
+from pcwinter.graph import Graph
 from pcwinter.valuation import Values
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PACKAGES = ("pcwinter", "numpy", "scipy", "numba", "pandas")
 
@@ -28,11 +37,30 @@ def check_directory(out: Path) -> None:
         raise PermissionError(f"{out} cannot be written, since {existing} does not allow it: name another place")
 
 
-def write(values: Values, out: Path) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """A run as its directory holds it; row i of every array over nodes belongs to row i of `nodes`."""
+
+    directory: Path
+    story: dict[str, Any]  # run.json
+    nodes: "pd.DataFrame"  # nodes.csv, with ids as strings
+    edges: "pd.DataFrame"  # edges.csv, with ids as strings
+    number: IntArray  # (n,) node numbers, ascending
+    label: IntArray  # (n,) class of the node, -1 where unknown
+    degree: IntArray  # (n,) neighbours in the training graph
+    classes: tuple[str, ...]  # names of the classes
+    paths: IntArray  # (p, hops + 1) node numbers from the labelled node to the player's own, padded with -1
+    null: BoolArray  # (p,) players whose value is exactly 0 by definition
+    value: FloatArray  # (p,) values of the players
+    stderr: FloatArray  # (p,)
+    change: FloatArray  # (blocks,) the convergence measure after each block of orders, infinite at first
+
+
+def write(values: Values, out: Path, name: str = "") -> None:
     """Write a run; each file is complete or absent, and run.json comes last."""
     check_directory(out)
     out.mkdir(parents=True, exist_ok=True)
-    tree, done = values.tree, values.estimate.tally
+    graph, tree, done = values.graph, values.tree, values.estimate.tally
     arrays = BytesIO()
     np.savez_compressed(
         arrays,
@@ -40,14 +68,19 @@ def write(values: Values, out: Path) -> None:
         null=tree.null,
         value=values.estimate.mean(),
         stderr=values.estimate.stderr(),
+        number=tree.nodes,
+        label=graph.labels[tree.nodes],
+        degree=np.diff(graph.training.indptr)[tree.nodes],
+        classes=np.array(graph.classes),
+        change=values.estimate.change,
     )
-    calibration = asdict(values.calibration) if values.calibration else None
     story = {
+        "graph": name,
         "status": values.status,
-        **values.asked,
+        "asked": dict(values.asked),
+        "fingerprint": fingerprint(graph),
         "head": values.head,
-        "calibration": calibration,
-        "hops": tree.hops,
+        "calibration": asdict(values.calibration) if values.calibration else None,
         "n_players": tree.n_players,
         "permutations": done.orders,
         "visited": done.visited,
@@ -63,11 +96,64 @@ def write(values: Values, out: Path) -> None:
             "python": platform.python_version(),
             **{name: metadata.version(name) for name in PACKAGES},
         },
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "training_edges": graph.training.nnz // 2,
+        "cut_edges": graph.n_cut_edges,
+        "labelled": len(graph.train),
+        "validation": len(graph.val),
     }
     _replace(out / "nodes.csv", values.nodes().to_csv(index=False, lineterminator="\n").encode())
     _replace(out / "edges.csv", values.edges().to_csv(index=False, lineterminator="\n").encode())
     _replace(out / "players.npz", arrays.getvalue())
     _replace(out / "run.json", (json.dumps(story, indent=2) + "\n").encode())
+
+
+def read(directory: Path) -> Run:
+    """What `write` wrote; the floats have the same bits."""
+    if not (directory / "run.json").is_file():
+        raise FileNotFoundError(f"{directory} holds no run.json: name the directory that `pcwinter value --out` wrote")
+    missing = [name for name in ("nodes.csv", "edges.csv", "players.npz") if not (directory / name).is_file()]
+    if missing:
+        raise FileNotFoundError(f"the run in {directory} has no {missing[0]} yet: finish it with --resume")
+    try:
+        story = json.loads((directory / "run.json").read_text(encoding="utf-8"))
+        nodes, edges = (
+            _read_csv(directory / "nodes.csv", "node"),
+            _read_csv(directory / "edges.csv", "source", "target"),
+        )
+        with np.load(directory / "players.npz", allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        classes = tuple(arrays.pop("classes").tolist())
+        return Run(directory, story, nodes, edges, classes=classes, **arrays)
+    except (ValueError, TypeError, KeyError, EOFError, BadZipFile) as error:
+        raise ValueError(f"the files of the run in {directory} are damaged ({error}): value the graph again") from error
+
+
+def _read_csv(path: Path, *ids: str) -> "pd.DataFrame":
+    """A table with exact floats, and ids as they were written, "NA" and "007" among them."""
+    import pandas as pd
+
+    columns = pd.read_csv(path, nrows=0).columns.difference(list(ids))
+    return pd.read_csv(
+        path,
+        dtype=dict.fromkeys(ids, str),
+        keep_default_na=False,
+        na_values={column: [""] for column in columns},
+        float_precision="round_trip",
+    )
+
+
+def fingerprint(graph: Graph) -> str:
+    """Hash of all that a graph holds."""
+    arrays: list[NDArray[Any]] = [graph.labels, graph.train, graph.val, graph.test, graph.ids]
+    for matrix in (graph.adjacency, graph.features):
+        arrays += [matrix.indptr, matrix.indices, matrix.data]
+    digest = sha256(repr((graph.recipe, graph.classes, graph.features.shape)).encode())
+    for array in arrays:
+        digest.update(repr((array.dtype, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -4,14 +4,14 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pcwinter._memory import budget
 from pcwinter._options import whole_number
-from pcwinter._types import FloatArray, IntArray
+from pcwinter._types import FloatArray
 from pcwinter.game import GraphGame, make_problem
 from pcwinter.graph import Graph
 from pcwinter.heads.calibration import Calibration, calibrate
@@ -37,19 +37,18 @@ class Values:
     for, the sampling of validation nodes.
     """
 
+    graph: Graph
     tree: ContributionTree
-    labelled: IntArray  # labelled nodes
     estimate: Estimate
     validation_stderr: dict[str, FloatArray]  # by level; empty without a bootstrap
     utility_full: float
     utility_roots: float  # labelled nodes alone, without any edge
     utility_empty: float
-    asked: Mapping[str, object]  # metric, orders, truncation, seed
+    asked: Mapping[str, object]  # head, hops, metric, orders, truncation, seed
     head: str  # the head with its parameters
     calibration: Calibration | None
     warnings: tuple[str, ...]
     setup_seconds: float
-    cut_edges: int  # edges of the graph that the inductive split leaves out
 
     @property
     def status(self) -> str:
@@ -62,7 +61,7 @@ class Values:
         return self.estimate.tally.orders
 
     def nodes(self, aggregate: str = "own") -> "pd.DataFrame":
-        """One line per node that has players, by node number.
+        """One line per node that has players, in the order of the graph; nodes are named by their ids.
 
         `value` and `stderr` are those of the aggregate: `own` sums the players whose node it is and adds up
         to U(all) - U(empty); `path` sums those whose path contains it, and suits dropping nodes.
@@ -71,12 +70,12 @@ class Values:
             raise ValueError(f"aggregate is {aggregate!r}, expected own or path")
         table = _table(
             {
-                "node": self.tree.nodes,
+                "node": self.graph.ids[self.tree.nodes],
                 "value": self.estimate.mean(aggregate),
                 "stderr": self.estimate.stderr(aggregate),
                 "value_path": self.estimate.mean("path"),
                 "stderr_path": self.estimate.stderr("path"),
-                "labelled": np.isin(self.tree.nodes, self.labelled),
+                "labelled": np.isin(self.tree.nodes, self.graph.train),
                 "players": np.bincount(np.searchsorted(self.tree.nodes, self.tree.node)),
             }
         )
@@ -88,8 +87,8 @@ class Values:
         """One line per undirected edge that has players; adds up to U(all) less the labelled nodes' own players."""
         table = _table(
             {
-                "source": self.tree.edges[:, 0],
-                "target": self.tree.edges[:, 1],
+                "source": self.graph.ids[self.tree.edges[:, 0]],
+                "target": self.graph.ids[self.tree.edges[:, 1]],
                 "value": self.estimate.mean("edge"),
                 "stderr": self.estimate.stderr("edge"),
             }
@@ -99,11 +98,13 @@ class Values:
         return table
 
     def players(self) -> "pd.DataFrame":
-        """One line per player, in pre-order; `step_0` is the labelled node, -1 where the path has ended."""
-        paths = self.tree.paths()
-        table = _table({f"step_{k}": paths[:, k] for k in range(paths.shape[1])})
+        """One line per player, in pre-order; `step_0` is the labelled node; past the end, -1 or ""."""
+        ids = self.graph.ids
+        paths, ended = self.tree.paths(), -1 if ids.dtype.kind == "i" else ""
+        steps = np.where(paths < 0, ended, ids[paths])
+        table = _table({f"step_{k}": steps[:, k] for k in range(steps.shape[1])})
         return table.assign(
-            node=self.tree.node,
+            node=ids[self.tree.node],
             depth=self.tree.depth,
             null=self.tree.null,
             value=self.estimate.mean(),
@@ -119,7 +120,7 @@ class Values:
             f"{done.orders:,} orders, {done.evaluations:,} utilities, {self.estimate.seconds:.2f} s "
             f"after {self.setup_seconds:.2f} s of preparation",
             f"utility {self.utility_full:.4f} of all players, {self.utility_roots:.4f} of the labelled nodes without "
-            f"edges, {self.utility_empty:.4f} of nobody; {self.cut_edges:,} edges lie outside the inductive graphs",
+            f"edges, {self.utility_empty:.4f} of nobody; {self.graph.n_cut_edges:,} edges lie outside the inductive graphs",
             *(f"warning: {warning}" for warning in self.warnings),
         ]
         return "\n".join(lines)
@@ -192,7 +193,7 @@ def value(
         )
         done = result.tally
         spread = {name: bootstrap_stderr(sums, done.orders, bootstrap, seed) for name, sums in done.detail.items()}
-        asked = {"metric": metric, "orders": orders, "truncation": list(truncation), "seed": seed}
+        asked = {**_asked(hops, head, metric, orders, truncation), "seed": seed, "bootstrap": bootstrap}
         return _values(graph, tree, game, result, spread, asked, title, calibration, setup)
 
 
@@ -222,7 +223,7 @@ def exact_value(
         levels = {level: tree.incidence(level) for level in LEVELS}
         setup = time.perf_counter() - began
         result = exact(game, every_order(tree, orders, truncation), levels=levels)
-        asked = {"metric": metric, "orders": orders, "truncation": list(truncation), "seed": None}
+        asked = _asked(hops, head, metric, orders, truncation)
         return _values(graph, tree, game, result, {}, asked, title, calibration, setup)
 
 
@@ -271,6 +272,22 @@ def _check_request(
     return check_truncation(whole_number("hops", hops, 1), orders, truncation)
 
 
+def _asked(
+    hops: int, head: str | Ridge | Softmax, metric: str, orders: str, truncation: tuple[float, ...]
+) -> dict[str, object]:
+    """The game that was asked for, in words and numbers."""
+    kind = head if isinstance(head, str) else type(head).__name__.lower()
+    parameters = {} if isinstance(head, str) else asdict(head)
+    return {
+        "head": kind,
+        **{name: given for name, given in parameters.items() if given is not None},
+        "hops": hops,
+        "metric": metric,
+        "orders": orders,
+        "truncation": list(truncation),
+    }
+
+
 def _check_head(head: object) -> None:
     if not (isinstance(head, Ridge | Softmax) or (isinstance(head, str) and head in ("ridge", "softmax"))):
         raise ValueError(f"head is {head!r}, expected ridge, softmax, or a pcwinter.Ridge(...) or Softmax(...)")
@@ -315,8 +332,8 @@ def _values(
     for note in notes:
         warnings.warn(note, stacklevel=3)
     return Values(
+        graph=graph,
         tree=tree,
-        labelled=graph.train,
         estimate=result,
         validation_stderr=spread,
         utility_full=full,
@@ -327,5 +344,4 @@ def _values(
         calibration=calibration,
         warnings=tuple(notes),
         setup_seconds=setup,
-        cut_edges=graph.n_cut_edges,
     )
