@@ -172,7 +172,7 @@ def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> N
     assert "; 0 edges lie outside the inductive graphs" in repr(values)
     edges = np.vstack([np.argwhere(graph.adjacency.toarray()), [(0, 4)]])
     cut = pw.Graph(edges, graph.features, graph.labels, [0, 1], graph.val)
-    assert pw.value(cut, head=RIDGE, permutations=2).cut_edges == cut.n_cut_edges == 1
+    assert pw.value(cut, head=RIDGE, permutations=2).graph.n_cut_edges == cut.n_cut_edges == 1
 
 
 @quiet

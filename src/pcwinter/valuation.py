@@ -120,7 +120,8 @@ class Values:
             f"{done.orders:,} orders, {done.evaluations:,} utilities, {self.estimate.seconds:.2f} s "
             f"after {self.setup_seconds:.2f} s of preparation",
             f"utility {self.utility_full:.4f} of all players, {self.utility_roots:.4f} of the labelled nodes without "
-            f"edges, {self.utility_empty:.4f} of nobody; {self.graph.n_cut_edges:,} edges lie outside the inductive graphs",
+            f"edges, {self.utility_empty:.4f} of nobody; "
+            f"{self.graph.n_cut_edges:,} edges lie outside the inductive graphs",
             *(f"warning: {warning}" for warning in self.warnings),
         ]
         return "\n".join(lines)
