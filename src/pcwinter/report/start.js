@@ -1,0 +1,29 @@
+// Put it all on the page.
+
+function repaint() {
+  readPalette();
+  drawScale();
+  draw();
+}
+
+function start() {
+  const lines = drawing.source.length;
+  const parts = [];
+  if (drawn < nodes.of) parts.push(`Drawn are the ${drawn.toLocaleString("en")} strongest of ${counted(nodes.of, "node")}`);
+  if (lines < drawing.between) parts.push(`${parts.length ? "and" : "Drawn are"} the ${lines.toLocaleString("en")} strongest of ${counted(drawing.between, "edge")} between them`);
+  else if (parts.length) parts.push(`and ${lines === 1 ? "the edge" : `all ${counted(lines, "edge")}`} between them`);
+  get("graph-note").textContent = `${parts.length ? `${parts.join(" ")}. ` : ""}Nodes are coloured and sized by value; choose one to see the players behind it.`;
+  readPalette();
+  startTables();
+  listen();
+  listenToSearch();
+  new ResizeObserver(resize).observe(canvas);
+  resize();
+  drawScale();
+  letGo();
+  for (const query of ["(prefers-color-scheme: dark)", "print"]) window.matchMedia(query).addEventListener("change", repaint);
+}
+
+// For tests and for the curious: where the node with this id is drawn, in CSS pixels from the corner of the canvas.
+window.pcwinter = { position: (id) => (rowOf.get(id) < drawn ? place(rowOf.get(id)) : null) };
+start();
