@@ -6,10 +6,9 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from pcwinter.report import charts, words
+from pcwinter.report import charts, experiments, words
 from pcwinter.report.data import as_json, page_data
-from pcwinter.report.experiments import experiments
-from pcwinter.report.facts import facts
+from pcwinter.report.facts import by_rows
 from pcwinter.runs import Run
 
 SCRIPTS = ("base.js", "panel.js", "graph.js", "tables.js", "start.js")
@@ -17,10 +16,10 @@ SCRIPTS = ("base.js", "panel.js", "graph.js", "tables.js", "start.js")
 
 def page(run: Run) -> str:
     """The text of the page. Besides the run itself, the files experiments/*.csv in its directory are read."""
-    known = facts(run)
+    known = by_rows(run)
     style = _asset("page.css")
     script = '(() => {\n"use strict";\n' + "\n".join(map(_asset, SCRIPTS)) + "})();\n"
-    found = experiments(run.directory / "experiments")
+    found = experiments.figures(run.directory / "experiments")
     return Template(_asset("page.html")).substitute(
         policy=f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'",

@@ -24,6 +24,8 @@ function makeSvg(tag, attributes, ...children) {
 }
 
 const counted = (n, thing) => `${n.toLocaleString("en")} ${thing}${n === 1 ? "" : "s"}`;
+/** Which nodes the first n of all are. */
+const firstNodes = (n) => (nodes.ahead ? `the ${counted(nodes.ahead, "labelled node")} and the ${(n - nodes.ahead).toLocaleString("en")} strongest others` : `the ${n.toLocaleString("en")} strongest`);
 const plain = (x, digits = decimals) => (x === null ? "–" : x.toFixed(digits));
 /** A value with its sign; a minus as wide as a plus. */
 const signed = (x, digits = decimals) => (x === null ? "–" : `${x > 0 ? "+" : x < 0 ? "−" : ""}${Math.abs(x).toFixed(digits)}`);

@@ -38,9 +38,8 @@ def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
     low, high = min(float(value.min()), 0.0), max(float(value.max()), 0.0)
     step = ((high - low) or 1.0) / BINS
     edges = np.arange(np.floor(low / step), max(np.ceil(high / step), np.floor(low / step) + 1) + 1) * step
-    # a bin ends at 0, so that no bar mixes signs; values that are exactly 0 belong to the bin above it
-    counts = np.histogram(value, edges)[0]
-    x, y = svg.across(float(edges[0]), float(edges[-1])), svg.upwards(0, float(counts.max()) * 1.05)
+    counts = np.histogram(value[value != 0], edges)[0]  # a bin ends at 0: no bar mixes signs
+    x, y = svg.across(float(edges[0]), float(edges[-1])), svg.upwards(0, max(float(counts.max()), 1.0) * 1.05)
     left, top = x(edges), y(counts)
     bars = [
         svg.box(left[k] + 0.5, top[k], left[k + 1] - left[k] - 1, y.begin - top[k], "bar neg" if edge < -step / 2 else "bar pos")
@@ -49,8 +48,9 @@ def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
     ]
     clear = np.abs(value) > 2 * stderr if np.isfinite(stderr).all() else np.ones(len(value), dtype=bool)
     helps, harms = int((clear & (value > 0)).sum()), int((clear & (value < 0)).sum())
+    zeros = f"; {int((value == 0).sum()):,} are exactly 0 and not drawn" if (value == 0).any() else ""
     by = " by more than two standard errors" if np.isfinite(stderr).all() else ""
-    caption = f"{len(value):,} in all. {helps:,} help and {harms:,} harm{by}; together they are worth {value.sum():+.4f}."
+    caption = f"{len(value):,} in all. {helps:,} help and {harms:,} harm{by}{zeros}. Together they are worth {svg.signed(value.sum())}."
     picture = svg.picture(
         svg.axes(x, y, "value", "count") + "".join(bars),
         f"Histogram of the values of {title.lower()}, from {value.min():.4f} to {value.max():.4f}. {caption}",
@@ -84,7 +84,8 @@ def against_distance(known: Facts) -> str:
     """A box per number of steps from the nearest labelled node."""
     names = ["labelled", "1 step", *(f"{k} steps" for k in range(2, int(known.distance.max()) + 1))]
     rows = [(name, known.value[known.distance == k]) for k, name in enumerate(names)]
-    return _boxes("Value against distance from the labelled nodes", [row for row in rows if len(row[1])], "")
+    words = " Distance: the fewest steps from a labelled node."
+    return _boxes("Value against distance", [row for row in rows if len(row[1])], words)
 
 
 def against_class(known: Facts) -> str:
@@ -118,14 +119,14 @@ def _boxes(title: str, rows: list[tuple[str, FloatArray]], few: str) -> str:
             svg.line([(low, y), (high, y)], "whisker"),
             svg.box(q1, y - 7, q3 - q1, 14, "box"),
             svg.line([(middle, y - 7), (middle, y + 7)], "median"),
-            svg.text(svg.WIDTH - 4, y + 4, f"{value.sum():+.4f}", "label", "end"),
+            svg.text(svg.WIDTH - 4, y + 4, svg.signed(value.sum()), "label", "end"),
         ]
     caption = f"Box: the middle half, with the median; line: all but 5% at either end.{few}"
     return figure(title, svg.picture("".join(parts), f"{title}. {_listing(rows)}", bottom + 24), caption)
 
 
 def _listing(rows: list[tuple[str, FloatArray]]) -> str:
-    return "; ".join(f"{name}: median {np.median(value):+.4f}, sum {value.sum():+.4f}" for name, value in rows)
+    return "; ".join(f"{name}: median {svg.signed(np.median(value))}, sum {svg.signed(value.sum())}" for name, value in rows)
 
 
 def convergence(run: Run) -> str:

@@ -1,7 +1,7 @@
 """Facts -> the JSON that the page's script reads: tables, players and a drawing, all bounded in size.
 
-Nodes are sorted by |value|, so that "the strongest k" are the first k, in the table and in the drawing. Behind
-the listed ones follow those that only an edge or a path mentions. Floats have the digits that are shown.
+Nodes are sorted, the labelled ones and then the strongest, so that those to list and those to draw are the first so
+many. Behind the listed ones follow those that only an edge or a path mentions. Floats have the digits that are shown.
 """
 
 import json
@@ -32,7 +32,7 @@ def as_json(data: dict[str, Any]) -> str:
 def page_data(run: Run, known: Facts) -> dict[str, Any]:
     """All that tables, panel and graph view show."""
     n, m = len(known.ids), len(known.edge_value)
-    listed = _strongest(known.value, NODES)
+    listed, ahead = _listed(known)
     edges = _strongest(known.edge_value, EDGES)
     groups, mentioned = _players(run, known, listed)
     others = np.setdiff1d(np.concatenate([mentioned, known.ends[edges].ravel()]), listed)
@@ -43,6 +43,7 @@ def page_data(run: Run, known: Facts) -> dict[str, Any]:
     nodes: dict[str, Any] = {
         "of": n,
         "listed": len(listed),
+        "ahead": ahead,
         "id": [known.ids[k] for k in rows],
         "kind": known.kind[rows].tolist(),
         "labelled": known.labelled[rows].astype(int).tolist(),
@@ -77,6 +78,15 @@ def rounded(x: FloatArray, decimals: int) -> list[float | None]:
 
 def _strongest(value: FloatArray, limit: int) -> IntArray:
     return np.argsort(-np.abs(value), kind="stable")[:limit]
+
+
+def _listed(known: Facts) -> tuple[IntArray, int]:
+    """Nodes of the table, and how many labelled ones come first: all, since paths begin there, or none if too many."""
+    strongest = np.argsort(-np.abs(known.value), kind="stable")
+    roots = strongest[known.labelled[strongest]]
+    if len(roots) > DRAWN // 2:
+        return strongest[:NODES], 0
+    return np.concatenate([roots, strongest[~known.labelled[strongest]]])[:NODES], len(roots)
 
 
 def _ends(ends: IntArray) -> dict[str, list[int]]:

@@ -22,7 +22,7 @@ STYLES = 6  # colours and dashes of page.css; further methods repeat the colours
 Curves = dict[str, dict[float, dict[str, float]]]  # method -> X -> seed -> Y
 
 
-def experiments(directory: Path) -> list[str]:
+def figures(directory: Path) -> list[str]:
     """A figure for every CSV file in the directory, in the order of their names."""
     return [_chart(path) for path in sorted(directory.glob("*.csv"))] if directory.is_dir() else []
 

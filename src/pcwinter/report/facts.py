@@ -34,7 +34,7 @@ class Facts:
     decimals: int  # digits that the values of nodes and edges are shown with
 
 
-def facts(run: Run) -> Facts:
+def by_rows(run: Run) -> Facts:
     """The run by rows."""
     n = len(run.number)
     ids = [str(name) for name in run.nodes["node"]]

@@ -7,7 +7,6 @@ import numpy as np
 
 from pcwinter._types import FloatArray, IntArray
 
-SMALL = 500  # up to this many nodes the slower and prettier method is used
 MARGIN = 1.0  # between components, in mean lengths of an edge
 ASPECT = 1.5  # width of the drawing over its height
 CELL = 0.5  # of the raster that components are packed on
@@ -34,8 +33,7 @@ def _draw(component: Any) -> FloatArray:  # noqa: ANN401  igraph has no types
     """One component with its corner at the origin, scaled to a mean edge length of 1."""
     if component.vcount() == 1:
         return np.zeros((1, 2))
-    method = "kk" if component.vcount() <= SMALL else "fr"
-    positions = np.array(component.layout(method).coords)
+    positions = np.array(component.layout("kk").coords)  # Kamada-Kawai: a second for a thousand nodes
     ends = np.array(component.get_edgelist())
     length = float(np.linalg.norm(positions[ends[:, 0]] - positions[ends[:, 1]], axis=1).mean())
     positions /= length or 1.0

@@ -9,10 +9,9 @@ function repaint() {
 function start() {
   const lines = drawing.source.length;
   const parts = [];
-  if (drawn < nodes.of) parts.push(`Drawn are the ${drawn.toLocaleString("en")} strongest of ${counted(nodes.of, "node")}`);
-  if (lines < drawing.between) parts.push(`${parts.length ? "and" : "Drawn are"} the ${lines.toLocaleString("en")} strongest of ${counted(drawing.between, "edge")} between them`);
-  else if (parts.length) parts.push(`and ${lines === 1 ? "the edge" : `all ${counted(lines, "edge")}`} between them`);
-  get("graph-note").textContent = `${parts.length ? `${parts.join(" ")}. ` : ""}Nodes are coloured and sized by value; choose one to see the players behind it.`;
+  if (drawn < nodes.of) parts.push(`Of ${counted(nodes.of, "node")} ${firstNodes(drawn)} are drawn`);
+  if (lines < drawing.between) parts.push(`${parts.length ? "of" : "Of"} the ${counted(drawing.between, "edge")} between them the ${lines.toLocaleString("en")} strongest are drawn`);
+  get("graph-note").textContent = `${parts.length ? `${parts.join("; ")}. ` : ""}Nodes are coloured and sized by value; choose one to see the players behind it.`;
   readPalette();
   startTables();
   listen();

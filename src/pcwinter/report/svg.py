@@ -12,6 +12,8 @@ from pcwinter._types import FloatArray
 WIDTH, HEIGHT = 440, 270  # of a chart, in its own units; the page scales it
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 14, 44  # room for the axes
 
+MINUS = "\N{MINUS SIGN}"  # as wide as a plus
+
 
 @dataclass(frozen=True, slots=True)
 class Scale:
@@ -70,7 +72,12 @@ def upwards(low: float, high: float, *, log: bool = False) -> Scale:
 
 def number(x: float) -> str:
     """A tick's text."""
-    return f"{x:,.0f}" if abs(x) >= 1000 or x == int(x) else f"{x:.4g}"
+    return (f"{x:,.0f}" if abs(x) >= 1000 or x == int(x) else f"{x:.4g}").replace("-", MINUS)
+
+
+def signed(x: float) -> str:
+    """A value with its sign."""
+    return f"{x:+.4f}".replace("-", MINUS)
 
 
 def text(x: float, y: float, words: str, kind: str = "", anchor: str = "middle") -> str:

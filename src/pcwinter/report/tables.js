@@ -74,7 +74,7 @@ function markRows() {
 
 function startTables() {
   const reachOf = (part, n) => Math.max(...part.value.slice(0, n).map((v, k) => Math.abs(v) + 2 * (part.stderr[k] ?? 0)), 0) || 1;
-  const few = (n, of, things, file) => (n < of ? `The ${n.toLocaleString("en")} strongest of ${counted(of, things)}; all are in ${file}. ` : "");
+  const few = (n, of, things, which) => (n < of ? `Of ${counted(of, things)} ${which} are listed; all are in ${things}s.csv. ` : "");
   const bars = "The figure after ± is one standard error; the bars reach two of them either way.";
   const numeric = (part, name, title, start = false) => ({ title, key: (k) => part[name][k], right: true, start, cell: (k) => signed(part[name][k]) });
   const error = (part, name, title) => ({ title, key: (k) => part[name][k], right: true, cell: (k) => plain(part[name][k]) });
@@ -82,7 +82,7 @@ function startTables() {
   const whole = (name, title) => ({ title, key: (k) => nodes[name][k], right: true, cell: (k) => nodes[name][k].toLocaleString("en") });
 
   const nodeReach = reachOf(nodes, nodes.listed);
-  get("nodes-note").textContent = `${few(nodes.listed, nodes.of, "node", "nodes.csv")}${bars} Choose a node to see its players.`;
+  get("nodes-note").textContent = `${few(nodes.listed, nodes.of, "node", firstNodes(nodes.listed))}${bars} Choose a node to see its players.`;
   table("nodes", [
     { title: "Node", key: (k) => nodes.id[k], cell: (k) => nodeLink(k, true) },
     { title: "Class", key: className, cell: className },
@@ -97,7 +97,7 @@ function startTables() {
 
   const [a, b] = [(e) => edges.source[e], (e) => edges.target[e]];
   const edgeReach = reachOf(edges, edges.value.length);
-  get("edges-note").textContent = `${few(edges.value.length, edges.of, "edge", "edges.csv")}${bars} Choose an edge to see it in the graph.`;
+  get("edges-note").textContent = `${few(edges.value.length, edges.of, "edge", `the ${edges.value.length.toLocaleString("en")} strongest`)}${bars} Choose an edge to see it in the graph.`;
   const classesOf = (e) => (className(a(e)) === className(b(e)) ? className(a(e)) : `${className(a(e))} – ${className(b(e))}`);
   table("edges", [
     { title: "Source", key: (e) => nodes.id[a(e)], cell: (e) => nodeLink(a(e), true) },

@@ -89,7 +89,7 @@ def _sum(run: Run, known: Facts) -> str:
         )
     return (
         f"The values of the nodes add up to what the model gains from nothing to everything, {difference}; those of the "
-        f"edges add up to {edges:.4f}, which is this less what the labelled nodes are worth without a step."
+        f"edges add up to {edges:.4f} of it, and the other {nodes - edges:.4f} belong to the labelled nodes themselves."
     )
 
 
