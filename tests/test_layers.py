@@ -33,6 +33,7 @@ FLOW = [
     "valuation",
     "judging",
     "runs",
+    "report",
     "_files",
     "datasets",
     "__init__",

@@ -34,7 +34,7 @@ def page(run: Run) -> str:
         distributions="".join(charts.distributions(run, known)),
         against=charts.against_degree(known) + charts.against_distance(known) + charts.against_class(known),
         convergence=charts.convergence(run),
-        experiments="".join(found) or "<p>There are no experiments in the directory of this run.</p>",
+        experiments=found or "<p>There are no experiments in the directory of this run.</p>",
         settings=words.settings(run),
         version=escape(run.story["versions"]["pcwinter"]),
     )

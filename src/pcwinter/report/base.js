@@ -41,5 +41,5 @@ const shown = (id) => (id.trim() === "" ? `“${id}”` : id);
 
 /** A link that chooses a node. */
 function nodeLink(k, jump = false) {
-  return make("a", { href: "#graph", class: "node", onclick: (event) => { if (!jump) event.preventDefault(); chooseNode(k); } }, shown(nodes.id[k]));
+  return make("a", { href: "#graph", class: "node", onclick: (event) => { if (!jump) event.preventDefault(); chooseNode(k, true); } }, shown(nodes.id[k]));
 }

@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 
-from pcwinter._types import BoolArray, FloatArray, IntArray
+from pcwinter._types import FloatArray, IntArray
 from pcwinter.report import svg
 from pcwinter.report.facts import Facts
 from pcwinter.runs import Run
@@ -42,7 +42,13 @@ def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
     x, y = svg.across(float(edges[0]), float(edges[-1])), svg.upwards(0, max(float(counts.max()), 1.0) * 1.05)
     left, top = x(edges), y(counts)
     bars = [
-        svg.box(left[k] + 0.5, top[k], left[k + 1] - left[k] - 1, y.begin - top[k], "bar neg" if edge < -step / 2 else "bar pos")
+        svg.box(
+            left[k] + 0.5,
+            top[k],
+            left[k + 1] - left[k] - 1,
+            y.begin - top[k],
+            "bar neg" if edge < -step / 2 else "bar pos",
+        )
         for k, edge in enumerate(edges[:-1])
         if counts[k]
     ]
@@ -50,7 +56,8 @@ def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
     helps, harms = int((clear & (value > 0)).sum()), int((clear & (value < 0)).sum())
     zeros = f"; {int((value == 0).sum()):,} are exactly 0 and not drawn" if (value == 0).any() else ""
     by = " by more than two standard errors" if np.isfinite(stderr).all() else ""
-    caption = f"{len(value):,} in all. {helps:,} help and {harms:,} harm{by}{zeros}. Together they are worth {svg.signed(value.sum())}."
+    worth = f"Together they are worth {svg.signed(value.sum())}."
+    caption = f"{len(value):,} in all. {helps:,} help and {harms:,} harm{by}{zeros}. {worth}"
     picture = svg.picture(
         svg.axes(x, y, "value", "count") + "".join(bars),
         f"Histogram of the values of {title.lower()}, from {value.min():.4f} to {value.max():.4f}. {caption}",
@@ -67,7 +74,8 @@ def against_degree(known: Facts) -> str:
     x = svg.across(0.4 if zeros else 0.8, max(float(place.max()) * 1.2, 2.0), log=True)
     y = svg.upwards(*svg.span(value))
     marks = [
-        svg.dots(x(place[mask]), y(value[mask]), kind) for mask, kind in ((~labelled, "dot"), (labelled, "dot labelled"))
+        svg.dots(x(place[mask]), y(value[mask]), kind)
+        for mask, kind in ((~labelled, "dot"), (labelled, "dot labelled"))
     ]
     if zeros:
         marks.append(svg.text(float(x([0.5])[0]), svg.HEIGHT - svg.BOTTOM + 18, "0", "tick"))
@@ -126,7 +134,9 @@ def _boxes(title: str, rows: list[tuple[str, FloatArray]], few: str) -> str:
 
 
 def _listing(rows: list[tuple[str, FloatArray]]) -> str:
-    return "; ".join(f"{name}: median {svg.signed(np.median(value))}, sum {svg.signed(value.sum())}" for name, value in rows)
+    return "; ".join(
+        f"{name}: median {svg.signed(np.median(value))}, sum {svg.signed(value.sum())}" for name, value in rows
+    )
 
 
 def convergence(run: Run) -> str:
@@ -137,23 +147,23 @@ def convergence(run: Run) -> str:
     if not told.any():
         return figure(title, "", "Too few orders were drawn to compare the values with those of 20 orders before.")
     moved, orders = run.change[told], orders[told]
-    tolerance = (run.story.get("stop") or {}).get("tolerance")
-    wanted = isinstance(tolerance, int | float) and tolerance > 0
-    heights = np.append(moved, tolerance) if wanted else moved
+    told_tolerance = (run.story.get("stop") or {}).get("tolerance")
+    tolerance = float(told_tolerance) if isinstance(told_tolerance, int | float) else 0.0
+    heights = np.append(moved, tolerance) if tolerance > 0 else moved
     x = svg.across(*_from_zero(orders))
     y = svg.upwards(float(heights.min()) * 0.8, float(heights.max()) * 1.25, log=True)
     parts = [svg.axes(x, y, "orders", "relative change")]
-    if wanted:
+    if tolerance > 0:
         (at,) = y([tolerance]).tolist()
         parts.append(svg.line([(svg.LEFT, at), (svg.WIDTH - svg.RIGHT, at)], "limit"))
         parts.append(svg.text(svg.WIDTH - svg.RIGHT, at - 5, f"tolerance {tolerance:g}", "label", "end"))
     parts.append(svg.line(zip(x(orders).tolist(), y(moved).tolist(), strict=True), "curve"))
     parts.append(svg.dots(x(orders[-1:]), y(moved[-1:]), "dot labelled"))
-    caption = f"How much the node values moved over the last 20 orders, as a share of their size: {moved[-1]:.2%} at the end."
+    caption = (
+        f"How much the node values moved over the last 20 orders, as a share of their size: {moved[-1]:.2%} at the end."
+    )
     return figure(title, svg.picture("".join(parts), caption), caption)
 
 
 def _from_zero(orders: IntArray) -> tuple[float, float]:
     return 0.0, float(orders.max()) * 1.03
-
-

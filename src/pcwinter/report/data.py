@@ -20,7 +20,13 @@ DRAWN = 1_000  # nodes in the graph view
 LINES = 3_000  # edges in it
 PATHS = 40_000  # players of all nodes together
 PER_ROOT = 4  # paths from one labelled node to one node, when not all players fit
-HEAVY = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+HEAVY: dict[str, str | int | None] = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
 
 
 def as_json(data: dict[str, Any]) -> str:
@@ -142,6 +148,7 @@ def _players(run: Run, known: Facts, listed: IntArray) -> tuple[dict[str, Any], 
     digits = known.decimals + 1
     size = np.bincount(group, minlength=len(first))
     shown = np.bincount(group[here], minlength=len(first))
+    left_total = np.bincount(owner[first[left]], weights=total[left], minlength=len(listed))
     rest = total - np.bincount(group[here], weights=run.value[players[here]], minlength=len(first))
     count = len(listed)
     return {
@@ -158,7 +165,7 @@ def _players(run: Run, known: Facts, listed: IntArray) -> tuple[dict[str, Any], 
         "null": np.bincount(place[known.own[run.null]] + 1, minlength=count + 1)[1:].tolist(),
         "left_roots": np.bincount(owner[first[left]], minlength=count).tolist(),
         "left_paths": np.bincount(owner[first[left]], weights=size[left], minlength=count).astype(int).tolist(),
-        "left_total": rounded(np.bincount(owner[first[left]], weights=total[left], minlength=count), digits),
+        "left_total": rounded(left_total.astype(np.float64), digits),
     }, np.concatenate([root[first[chosen]], inner[inner >= 0]])
 
 

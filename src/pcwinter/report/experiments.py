@@ -1,4 +1,4 @@
-"""A directory of CSV files -> charts: the curves of the experiments found there, or a line on what is wrong with a file.
+"""CSV files of a directory -> charts: the curves of the experiments found there, or what is wrong with a file.
 
 A file has the columns method, seed, X, Y. Its chart has one line per method, the mean over the seeds, in a band from
 the smallest to the largest of them.
@@ -22,17 +22,16 @@ STYLES = 6  # colours and dashes of page.css; further methods repeat the colours
 Curves = dict[str, dict[float, dict[str, float]]]  # method -> X -> seed -> Y
 
 
-def figures(directory: Path) -> list[str]:
-    """A figure for every CSV file in the directory, in the order of their names."""
-    return [_chart(path) for path in sorted(directory.glob("*.csv"))] if directory.is_dir() else []
-
-
-def _chart(path: Path) -> str:
-    try:
-        x_name, y_name, curves = _read(path)
-    except (ValueError, csv.Error, OSError) as error:
-        return f'<p class="problem">The file experiments/{escape(path.name)} is not shown: {escape(str(error))}.</p>'
-    return _draw(path.stem, x_name, y_name, curves)
+def figures(directory: Path) -> str:
+    """HTML of a figure for every CSV file in the directory, in the order of their names; problems come last."""
+    charts, problems = "", ""
+    for path in sorted(directory.glob("*.csv")) if directory.is_dir() else []:
+        try:
+            charts += _draw(path.stem, *_read(path))
+        except (ValueError, csv.Error, OSError) as error:
+            where = escape(f"{directory.name}/{path.name}")
+            problems += f'<p class="problem">The file {where} is not shown: {escape(str(error))}.</p>'
+    return (f'<div class="charts">{charts}</div>' if charts else "") + problems
 
 
 def _read(path: Path) -> tuple[str, str, Curves]:
@@ -87,18 +86,30 @@ def _draw(name: str, x_name: str, y_name: str, curves: Curves) -> str:
         sample = svg.line([(2, 8), (46, 8)], f"curve {style}") + _mark(k, 24, 8, style)
         keys.append(f'<li><svg viewBox="0 0 48 16" aria-hidden="true">{sample}</svg>{escape(method)}</li>')
     seeds = {seed for points in curves.values() for found in points.values() for seed in found}
-    caption = "One seed." if len(seeds) == 1 else f"Mean over {len(seeds)} seeds; the bands reach from the smallest to the largest."
+    caption = (
+        "One seed."
+        if len(seeds) == 1
+        else f"Mean over {len(seeds)} seeds; the bands reach from the smallest to the largest."
+    )
     caption += " Of long curves only some points are drawn." if thinned else ""
     words = f"{name}: {y_name} against {x_name} for {', '.join(curves)}."
     legend = f'<ul class="methods">{"".join(keys)}</ul>'
     return figure(name, svg.picture("".join(parts), words) + legend, caption)
 
 
-def _heights(y: svg.Scale, points: dict[float, dict[str, float]], xs: list[float], of: Callable[[list[float]], float]) -> list[float]:
+def _heights(
+    y: svg.Scale, points: dict[float, dict[str, float]], xs: list[float], of: Callable[[list[float]], float]
+) -> list[float]:
     return [float(height) for height in y([of(list(points[x].values())) for x in xs])]
 
 
 def _mark(k: int, x: float, y: float, style: str) -> str:
     """The k-th of a few shapes, so that lines differ without colour."""
-    shapes = ("M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M-4-4h8v8h-8z", "M0-5L5 4H-5z", "M0-5L5 0L0 5L-5 0z", "M0 5L5-4H-5z")
+    shapes = (
+        "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+        "M-4-4h8v8h-8z",
+        "M0-5L5 4H-5z",
+        "M0-5L5 0L0 5L-5 0z",
+        "M0 5L5-4H-5z",
+    )
     return f'<path d="{shapes[k % len(shapes)]}" transform="translate({x:.1f} {y:.1f})" class="mark {style}"/>'

@@ -20,13 +20,14 @@ function colour(value) {
   return `rgb(${from.map((c, k) => Math.round(c + (to[k] - c) * share)).join(",")})`;
 }
 
-const radius = (k) => (3.2 + 5.5 * Math.sqrt(Math.abs(nodes.value[k]) / strength)) * Math.min(1.8, Math.max(0.75, Math.sqrt(view.scale / 24)));
+const radius = (k) => (3.2 + 5.5 * Math.sqrt(Math.abs(nodes.value[k]) / strength)) * Math.min(1.8, Math.max(0.5, Math.sqrt(view.scale / 22)));
 const place = (k) => [drawing.x[k] * view.scale + view.x, drawing.y[k] * view.scale + view.y];
 
-function fit() {
-  const [left, right] = [Math.min(...drawing.x), Math.max(...drawing.x)];
-  const [top, bottom] = [Math.min(...drawing.y), Math.max(...drawing.y)];
-  view.scale = Math.min((view.width - 40) / Math.max(right - left, 1e-9), (view.height - 40) / Math.max(bottom - top, 1e-9), 90);
+/** Show all drawn nodes, or some of them with room around. */
+function fit(some = drawing.x.map((_, k) => k), margin = 20, largest = 90) {
+  const [xs, ys] = [some.map((k) => drawing.x[k]), some.map((k) => drawing.y[k])];
+  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  view.scale = Math.min((view.width - 2 * margin) / Math.max(right - left, 1e-9), (view.height - 2 * margin) / Math.max(bottom - top, 1e-9), largest);
   view.x = (view.width - (left + right) * view.scale) / 2;
   view.y = (view.height - (top + bottom) * view.scale) / 2;
 }
@@ -85,10 +86,14 @@ function drawRing(k, width) {
   pen.stroke();
 }
 
-function drawLabel(k, words) {
+/** An id beside its node, unless it would cover one that is there already. */
+function drawLabel(k, words, taken) {
   const [x, y] = place(k);
   const width = pen.measureText(words).width;
   const left = Math.min(Math.max(4, x + radius(k) + 6), Math.max(4, view.width - width - 4));
+  const top = y - radius(k) - 16;
+  if (taken.some((other) => left < other.left + other.width + 4 && other.left < left + width + 4 && Math.abs(top - other.top) < 17)) return;
+  taken.push({ left, top, width });
   pen.strokeStyle = palette.surface;
   pen.lineWidth = 4;
   pen.lineJoin = "round";
@@ -120,12 +125,13 @@ function draw() {
   pen.font = "13px system-ui, sans-serif";
   const named = new Set(chosen.ends);
   for (const path of chosen.paths.slice(0, 12)) named.add(path.steps[0]);
-  for (const k of named) if (k < drawn) drawLabel(k, short(nodes.id[k]));
   for (const k of chosen.ends) if (k < drawn) drawRing(k, 2.5);
+  const taken = [];
   if (hovered >= 0) {
     drawRing(hovered, 1);
-    drawLabel(hovered, `${short(nodes.id[hovered])}  ${signed(nodes.value[hovered])}`);
+    drawLabel(hovered, `${short(nodes.id[hovered])}  ${signed(nodes.value[hovered])}`, taken);
   }
+  for (const k of named) if (k < drawn && k !== hovered) drawLabel(k, short(nodes.id[k]), taken);
 }
 
 /** The nearest node within reach of a place, or -1. */
@@ -139,12 +145,14 @@ function nodeAt(x, y, reach = 8) {
   return least <= reach ? best : -1;
 }
 
-function light(ends, paths) {
+/** Highlight nodes and paths; `near` brings them close, else the view moves only if an end is out of sight. */
+function light(ends, paths, near) {
   chosen.ends = ends;
   chosen.paths = paths;
   chosen.lit = new Set([...ends, ...paths.flatMap((path) => path.steps)]);
   const here = ends.filter((k) => k < drawn);
-  if (here.length) {
+  if (here.length && near) fit([...chosen.lit].filter((k) => k < drawn), 70, 60);
+  else if (here.length) {
     const outside = here.some((k) => { const [x, y] = place(k); return x < 24 || y < 24 || x > view.width - 24 || y > view.height - 24; });
     if (outside) {
       const middle = here.map(place).reduce(([x, y], [px, py]) => [x + px / here.length, y + py / here.length], [0, 0]);
@@ -157,14 +165,15 @@ function light(ends, paths) {
 
 function tell(parts, words) {
   get("panel").replaceChildren(...parts.filter(Boolean));
+  get("panel").classList.toggle("empty", !words);
   get("panel").scrollTop = 0;
   get("said").textContent = words;
 }
 
-function chooseNode(k) {
+function chooseNode(k, near = false) {
   Object.assign(chosen, { node: k, edge: -1 });
   tell(nodePanel(k), `Node ${shown(nodes.id[k])}: ${withError(nodes.value[k], nodes.stderr[k])}, ${spoken(nodes.value[k], nodes.stderr[k])}; ${counted(nodes.players[k], "player")}.`);
-  light([k], playersOf(k).flatMap((group) => group.paths).sort((p, q) => Math.abs(q.value) - Math.abs(p.value)));
+  light([k], playersOf(k).flatMap((group) => group.paths).sort((p, q) => Math.abs(q.value) - Math.abs(p.value)), near);
   markRows();
 }
 
@@ -172,14 +181,14 @@ function chooseEdge(e) {
   Object.assign(chosen, { node: -1, edge: e });
   const ends = [edges.source[e], edges.target[e]];
   tell(edgePanel(e), `Edge ${ends.map((k) => shown(nodes.id[k])).join(" – ")}: ${withError(edges.value[e], edges.stderr[e])}, ${spoken(edges.value[e], edges.stderr[e])}.`);
-  light(ends, [{ steps: ends, value: edges.value[e] }]);
+  light(ends, [{ steps: ends, value: edges.value[e] }], true);
   markRows();
 }
 
 function letGo() {
   Object.assign(chosen, { node: -1, edge: -1 });
   tell(emptyPanel(), "");
-  light([], []);
+  light([], [], false);
   markRows();
 }
 
@@ -296,7 +305,7 @@ function listenToSearch() {
     const exact = rowOf.get(field.value) ?? rowOf.get(field.value.trim());
     const k = exact ?? matches(1)[0];
     if (k === undefined) get("said").textContent = `No node in this page has an id with “${field.value}”.`;
-    else chooseNode(k);
+    else chooseNode(k, true);
   };
   field.addEventListener("input", () => offers.replaceChildren(...matches(20).map((k) => make("option", { value: nodes.id[k] }))));
   field.addEventListener("keydown", (event) => { if (event.key === "Enter") go(); });

@@ -37,8 +37,8 @@ function facts(pairs) {
 
 function groupSection(group) {
   const digits = decimals + 1;
-  const heading = make("p", {}, "Through ", make("strong", {}, nodeLink(group.root)), ` (class ${className(group.root)}): `,
-    make("span", { class: tone(group.total) }, verdict(group.total)), ` ${signed(group.total, digits)}`);
+  const heading = make("p", { class: "through" }, make("span", {}, "Through ", make("strong", {}, nodeLink(group.root)), `, class ${className(group.root)}`),
+    make("span", { class: "figure" }, make("span", { class: tone(group.total) }, verdict(group.total)), ` ${signed(group.total, digits)}`));
   const further = group.count - group.paths.length;
   return make("div", { class: "root" }, heading, make("ul", {}, ...group.paths.map(pathItem)),
     further ? make("p", { class: "note" }, `and ${counted(further, "weaker path")}, together ${signed(group.rest, digits)}`) : null);
@@ -60,8 +60,8 @@ function nodePanel(k) {
       ["Class", className(k)],
       ["Labelled", nodes.labelled[k] ? "yes" : "no"],
       ["Degree", nodes.degree[k]],
-      ["Steps from a label", nodes.distance[k]],
-      ["Value of all paths through it", withError(nodes.value_path[k], nodes.stderr_path[k])],
+      ["Steps from a labelled node", nodes.distance[k]],
+      ["Value of paths", withError(nodes.value_path[k], nodes.stderr_path[k])],
       ...validation(nodes, k),
       ["Players", nodes.players[k].toLocaleString("en")],
     ]),

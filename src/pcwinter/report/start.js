@@ -20,6 +20,7 @@ function start() {
   resize();
   drawScale();
   letGo();
+  window.addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("details")) part.open = true; });
   for (const query of ["(prefers-color-scheme: dark)", "print"]) window.matchMedia(query).addEventListener("change", repaint);
 }
 

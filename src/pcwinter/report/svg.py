@@ -106,7 +106,9 @@ def dots(x: FloatArray, y: FloatArray, kind: str) -> str:
     """Many dots as one path of points without length: ten bytes each; the class says how wide and of what shape."""
     if not len(x):
         return ""
-    places = "".join(f"M{a:.0f} {b:.0f}h0" for a, b in sorted(set(zip(x.round().tolist(), y.round().tolist(), strict=True))))
+    places = "".join(
+        f"M{a:.0f} {b:.0f}h0" for a, b in sorted(set(zip(x.round().tolist(), y.round().tolist(), strict=True)))
+    )
     return f'<path d="{places}" class="{kind}"/>'
 
 
@@ -132,6 +134,5 @@ def axes(x: Scale, y: Scale, x_label: str, y_label: str, *, x_ticks: bool = True
 
 def picture(body: str, description: str, height: float = HEIGHT) -> str:
     """The element itself, with words for those who do not see it."""
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(description, quote=True)}">{body}</svg>'
-    )
+    words = escape(description, quote=True)
+    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{words}">{body}</svg>'

@@ -25,7 +25,7 @@ function table(name, columns, count, text, choose, isChosen) {
   const state = { by: columns.findIndex((column) => column.start), down: true, limit: ROWS, rows: [] };
   const body = make("tbody");
   const heads = columns.map((column, c) => {
-    if (!column.key) return make("th", { scope: "col" }, make("span", { class: "head" }, column.title));
+    if (!column.key) return make("th", { scope: "col", class: column.screen ? "screen" : "" }, make("span", { class: "head" }, column.title));
     const press = () => {
       state.down = state.by === c ? !state.down : typeof column.key(0) === "number";
       state.by = c;
@@ -40,7 +40,7 @@ function table(name, columns, count, text, choose, isChosen) {
   function render() {
     body.replaceChildren(...state.rows.slice(0, state.limit).map((k) => {
       const row = make("tr", { class: isChosen(k) ? "chosen" : "", onclick: (event) => { if (!event.target.closest("a, button")) choose(k); } },
-        ...columns.map((column) => make("td", { class: [column.right && "right", !column.key && "bar"].filter(Boolean).join(" ") }, column.cell(k))));
+        ...columns.map((column) => make("td", { class: [column.right && "right", !column.key && "bar", column.screen && "screen"].filter(Boolean).join(" ") }, column.cell(k))));
       row.dataset.row = k;
       return row;
     }));
@@ -82,7 +82,7 @@ function startTables() {
   const whole = (name, title) => ({ title, key: (k) => nodes[name][k], right: true, cell: (k) => nodes[name][k].toLocaleString("en") });
 
   const nodeReach = reachOf(nodes, nodes.listed);
-  get("nodes-note").textContent = `${few(nodes.listed, nodes.of, "node", firstNodes(nodes.listed))}${bars} Choose a node to see its players.`;
+  get("nodes-note").textContent = `${few(nodes.listed, nodes.of, "node", firstNodes(nodes.listed))}${bars} “Value of paths” counts all players whose path contains the node. Choose a node to see its players.`;
   table("nodes", [
     { title: "Node", key: (k) => nodes.id[k], cell: (k) => nodeLink(k, true) },
     { title: "Class", key: className, cell: className },
@@ -93,7 +93,7 @@ function startTables() {
     ...extra(nodes),
     numeric(nodes, "value_path", "Value of paths"),
     whole("degree", "Degree"), whole("distance", "Distance"), whole("players", "Players"),
-  ], nodes.listed, (k) => [nodes.id[k], className(k)], (k) => chooseNode(k), (k) => chosen.node === k);
+  ], nodes.listed, (k) => [nodes.id[k], className(k)], (k) => chooseNode(k, true), (k) => chosen.node === k);
 
   const [a, b] = [(e) => edges.source[e], (e) => edges.target[e]];
   const edgeReach = reachOf(edges, edges.value.length);
@@ -107,6 +107,6 @@ function startTables() {
     error(edges, "stderr", "±"),
     { title: "Value with error bar", cell: (e) => errorBar(edges.value[e], edges.stderr[e], edgeReach) },
     ...extra(edges),
-    { title: "In the graph", cell: (e) => make("a", { href: "#graph", "aria-label": `Show edge ${nodes.id[a(e)]} – ${nodes.id[b(e)]} in the graph`, onclick: () => chooseEdge(e) }, "show") },
+    { title: "In the graph", screen: true, cell: (e) => make("a", { href: "#graph", "aria-label": `Show edge ${nodes.id[a(e)]} – ${nodes.id[b(e)]} in the graph`, onclick: () => chooseEdge(e) }, "show") },
   ], edges.value.length, (e) => [nodes.id[a(e)], nodes.id[b(e)], className(a(e)), className(b(e))], (e) => chooseEdge(e), (e) => chosen.edge === e);
 }

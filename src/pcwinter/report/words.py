@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pcwinter.report.facts import Facts
+from pcwinter.report.svg import MINUS
 from pcwinter.runs import Run
 
 METRICS = {
@@ -28,7 +29,9 @@ def warnings(run: Run) -> str:
     if not items:
         return ""
     heading = "Warning" if len(run.story["warnings"]) == 1 else "Warnings"
-    return f'<section class="warnings" aria-labelledby="warned"><h2 id="warned">{heading}</h2><ul>{items}</ul></section>'
+    return (
+        f'<section class="warnings" aria-labelledby="warned"><h2 id="warned">{heading}</h2><ul>{items}</ul></section>'
+    )
 
 
 def numbers(run: Run, known: Facts) -> str:
@@ -68,11 +71,9 @@ def meaning(run: Run, known: Facts) -> list[str]:
         error = "One order gives no standard error, so that nothing here says how far the values are off; draw more"
     else:
         error = "The figure after ± is one standard error and covers the sampling of orders only"
-    other = "" if exact(run) or story["permutations"] == 1 else "not "
-    if "stderr_validation" in run.nodes:
-        error += ", while the one called validation covers the choice of the validation nodes"
-    elif other:
         error += ", not the choice of the validation nodes, of the split or of the head"
+    if "stderr_validation" in run.nodes:
+        error += "; the one called validation covers the choice of the validation nodes"
     return [value, error + ".", _sum(run, known)]
 
 
@@ -80,21 +81,22 @@ def _sum(run: Run, known: Facts) -> str:
     story = run.story
     full, empty = story["utility_full"], story["utility_empty"]
     nodes, edges = float(known.value.sum()), float(known.edge_value.sum())
-    difference = f"{full:.4f} − {_signed(empty)} = {full - empty:.4f}"
+    difference = f"{full:.4f} {MINUS} {_signed(empty)} = {full - empty:.4f}"
     if story["asked"]["truncation"]:
         shares = ", ".join(f"{share:g}" for share in story["asked"]["truncation"])
         return (
-            f"Because of the truncation ({shares}), players that an order leaves out count as 0 in it, so that values do not "
-            f"add up: the nodes sum to {nodes:.4f}, while the model gains {difference} from nothing to everything."
+            f"Because of the truncation ({shares}), players that an order leaves out count as 0 in it, so that values "
+            f"do not add up: the nodes sum to {nodes:.4f}, while the model gains {difference} from nothing to all."
         )
     return (
-        f"The values of the nodes add up to what the model gains from nothing to everything, {difference}; those of the "
-        f"edges add up to {edges:.4f} of it, and the other {nodes - edges:.4f} belong to the labelled nodes themselves."
+        f"The values of the nodes add up to what the model gains from nothing to everything, {difference}; those of "
+        f"the edges add up to {edges:.4f} of it, and the other {nodes - edges:.4f} belong to the labelled nodes "
+        "themselves."
     )
 
 
 def _signed(x: float) -> str:
-    return f"{x:.4f}" if x >= 0 else f"(−{-x:.4f})"
+    return f"{x:.4f}" if x >= 0 else f"({MINUS}{-x:.4f})"
 
 
 def _count(n: int, thing: str) -> str:
@@ -127,7 +129,9 @@ def settings(run: Run) -> str:
 
 
 def _table(name: str, entries: Mapping[str, Any]) -> str:
-    rows = "".join(f"<tr><th scope=row>{escape(key)}</th><td>{escape(_show(x))}</td></tr>" for key, x in entries.items())
+    rows = "".join(
+        f"<tr><th scope=row>{escape(key)}</th><td>{escape(_show(x))}</td></tr>" for key, x in entries.items()
+    )
     return f"<table><caption>{escape(name)}</caption><tbody>{rows}</tbody></table>"
 
 
