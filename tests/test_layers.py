@@ -32,11 +32,14 @@ FLOW = [
     "values",
     "valuation",
     "judging",
+    "checkpoints",
     "runs",
     "_files",
     "datasets",
+    "tables",
+    "progress",
+    "cli",
     "__init__",
-    "demo",
 ]
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 
