@@ -36,7 +36,7 @@ FLOW = [
     "runs",
     "_files",
     "datasets",
-    "tables",
+    "terminal",
     "progress",
     "cli",
     "__init__",

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from pcwinter.judge import judge
 
 from oracles import accuracy, log_likelihood, random_graph, training_rows, validation_rows
 from pcwinter.game import make_problem
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads import softmax
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker
+from pcwinter.judging import judge
 from pcwinter.metrics import METRICS, make_parts
 from pcwinter.orders import FAMILIES, sampler
 from pcwinter.tree import contribution_tree

@@ -212,9 +212,9 @@ def show(run: Path, top: int, aggregate: str) -> None:
       pcwinter show runs/cora
       pcwinter show runs/cora --top 30 --aggregate path
     """
-    from pcwinter import runs, tables
+    from pcwinter import runs, terminal
 
-    click.echo(tables.summary(runs.read(run), top, aggregate))
+    click.echo(terminal.summary(runs.read(run), top, aggregate))
 
 
 @cli.command(short_help="Say how far two runs agree.")
@@ -228,9 +228,9 @@ def compare(a: Path, b: Path, top: int) -> None:
     Example:
       pcwinter compare runs/ridge runs/softmax
     """
-    from pcwinter import runs, tables
+    from pcwinter import runs, terminal
 
-    click.echo(tables.comparison(runs.read(a), runs.read(b), top))
+    click.echo(terminal.comparison(runs.read(a), runs.read(b), top))
 
 
 @cli.command(short_help="Write a page to explore and to hand on.")
@@ -255,9 +255,9 @@ def report(run: Path) -> None:
 @click.option("--data", type=click.Path(path_type=Path), help="Folder of the public graphs; default PCWINTER_DATA.")
 def datasets(data: Path | None) -> None:
     """List the public graphs that have a name: which are at hand, and where they come from."""
-    from pcwinter import tables
+    from pcwinter import terminal
 
-    click.echo(tables.known_graphs(data))
+    click.echo(terminal.known_graphs(data))
 
 
 @cli.command()

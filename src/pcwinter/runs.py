@@ -4,6 +4,7 @@ Plain formats, exact floats, no pickle. A file is complete or absent at any mome
 after it was interrupted, in whatever way.
 """
 
+import csv
 import errno
 import fcntl
 import json
@@ -11,7 +12,7 @@ import os
 import platform
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib import metadata
@@ -274,14 +275,20 @@ def _read_csv(path: Path, *ids: str) -> "pd.DataFrame":
     """A table with exact floats, and ids as they were written, "NA" and "007" among them."""
     import pandas as pd
 
-    columns = pd.read_csv(path, nrows=0).columns.difference(list(ids))
-    return pd.read_csv(
-        path,
-        dtype=dict.fromkeys(ids, str),
-        keep_default_na=False,
-        na_values={column: [""] for column in columns},
-        float_precision="round_trip",
+    with path.open(newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    kinds: dict[str, Callable[[str], object]] = {**dict.fromkeys(ids, str), "labelled": "True".__eq__, "players": int}
+    return pd.DataFrame(
+        {
+            name: [kinds.get(name, _float)(entry) for entry in column]
+            for name, column in zip(names, columns, strict=True)
+        }
     )
+
+
+def _float(entry: str) -> float:
+    return float(entry or "nan")
 
 
 def _tell(values: Values) -> dict[str, Any]:
