@@ -35,6 +35,10 @@ FLOW = [
     "runs",
     "_files",
     "datasets",
+    "_names",
+    "tables",
+    "archives",
+    "interop",
     "__init__",
     "demo",
 ]
