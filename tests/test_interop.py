@@ -1,5 +1,7 @@
 """A user's files and objects: what goes out in any form comes back as the same graph, with the same ids."""
 
+import doctest
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,8 +31,8 @@ def small() -> pw.Graph:
 
 
 def make(ids: Any) -> pw.Graph:  # noqa: ANN401
-    features = [[1.0, 0.1], [0.5, 0.2], [0.2, 0.9], [0.1, 1 / 3], [0.9, 0.3], [0.3, 1e-17]]
-    edges = [(0, 1), (1, 2), (2, 3), (4, 5)]
+    features = [[1.0, 0.1], [0.5, 0.2], [0.2, 0.9], [0.1, 1 / 3], [0.9, 1e-17], [0.3, 2.0]]
+    edges = [(0, 1), (1, 2), (2, 3), (3, 5)]
     return pw.Graph(edges, features, [0, -1, 1, 1, 0, 1], [0, 2], [4, 5], [3], ids=ids)
 
 
@@ -103,11 +105,8 @@ def test_an_archive_keeps_the_demo(demo: pw.Graph, tmp_path: Path) -> None:
     assert_same(demo, pw.read_graph(tmp_path / "demo.npz", features="none"))
 
 
-@pytest.mark.parametrize("form", ["graphml", "gml"])
-@pytest.mark.parametrize("label", ["class", "label"])
+@pytest.mark.parametrize(("form", "label"), [("graphml", "class"), ("graphml", "label"), ("gml", "class")])
 def test_networkx_files_keep_a_graph(form: str, label: str, demo: pw.Graph, tmp_path: Path) -> None:
-    if (form, label) == ("gml", "label"):
-        pytest.skip("label is the name of a node in GML")
     keep = demo.features[:, :20]
     split = (demo.train, demo.val, demo.test)
     part = pw.Graph(pairs(demo), keep, demo.labels, *split, ids=[f"é{i}" for i in range(demo.n_nodes)])
@@ -132,12 +131,11 @@ def test_pyg_data_keep_the_demo(demo: pw.Graph) -> None:
 
 
 def pyg(graph: pw.Graph) -> SimpleNamespace:
-    masks = {f"{name}_mask": torch.zeros(graph.n_nodes, dtype=torch.bool) for name in WORDS}
-    for name in WORDS:
-        masks[f"{name}_mask"][getattr(graph, name)] = True
+    nodes = np.arange(graph.n_nodes)
+    masks = {f"{name}_mask": torch.tensor(np.isin(nodes, getattr(graph, name))) for name in WORDS}
     edges = torch.tensor(np.stack(graph.adjacency.nonzero()))  # both directions
     x = torch.tensor(graph.features.toarray(), requires_grad=True)
-    return SimpleNamespace(x=x, y=torch.tensor(graph.labels), edge_index=edges, **masks)
+    return SimpleNamespace(x=x, y=torch.tensor(graph.labels.copy()), edge_index=edges, **masks)
 
 
 def test_features_are_normalized_as_asked(small: pw.Graph, tmp_path: Path) -> None:
@@ -148,9 +146,8 @@ def test_features_are_normalized_as_asked(small: pw.Graph, tmp_path: Path) -> No
         np.testing.assert_array_equal(pw.from_pyg(pyg(small), normalize=how).features.toarray(), expected)
         graph = to_networkx(small, "label")
         np.testing.assert_array_equal(pw.from_networkx(graph, normalize=how).features.toarray(), expected)
-    for refuse in (lambda: pw.read_graph(tmp_path, features="max"), lambda: pw.from_pyg(None, normalize="max")):
-        with pytest.raises(ValueError, match="row, standard, none, not by 'max'"):
-            refuse()
+    with pytest.raises(ValueError, match="row, standard, none, not by 'max'"):
+        pw.read_graph(tmp_path / "missing", features="max")
 
 
 # ---- ids and classes
@@ -241,7 +238,7 @@ def test_spreadsheets_write_csv_in_many_ways(small: pw.Graph, tmp_path: Path) ->
 
 def test_edges_may_have_weight_1_and_other_columns_warn(small: pw.Graph, tmp_path: Path) -> None:
     write_tables(small, tmp_path)
-    (tmp_path / "edges.csv").write_text("kind,Source,target,Weight\nx,0,1,1\nx,1,2,1.0\ny,3,2,1\n,4,5,1\n")
+    (tmp_path / "edges.csv").write_text("kind,Source,target,Weight\nx,0,1,1\nx,1,2,1.0\ny,3,2,1\n,5,3,1\n")
     with pytest.warns(UserWarning, match=r"edges\.csv has columns beside source and target, which are ignored: kind"):
         graph = pw.read_graph(tmp_path, features="none")
     assert_same(small, graph, small.ids.astype(str))
@@ -289,3 +286,22 @@ def test_gml_without_labels_has_ids(tmp_path: Path) -> None:
     (tmp_path / "graph.gml").write_text(text, encoding="utf-8")
     graph = pw.read_graph(tmp_path / "graph.gml")
     assert (graph.ids.tolist(), graph.classes, graph.n_edges) == ([5, 6, 7], ("a", "b"), 1)
+
+
+# ---- the page
+
+
+def test_the_examples_of_the_page_are_one_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).resolve().parents[1] / "docs" / "own-graphs.md"
+    (tmp_path / "papers").mkdir()
+    for name, text in re.findall(r"^`(papers[/.]\S+)`:\n\n```\w*\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    context: dict[str, Any] = {}
+    result = doctest.testfile(str(page), module_relative=False, globs=context, extraglobs=None)
+    assert result.failed == 0
+    assert result.attempted > 10
+    graph = pw.read_graph("papers")
+    for name in ("papers.npz", "papers.graphml", "papers.gml"):
+        assert_same(graph, pw.read_graph(name))
+    assert_same(graph, pw.from_networkx(context["g"], label="subject", features="x"))

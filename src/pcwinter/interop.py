@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,7 +137,7 @@ def _read_networkx(path: Path, gml: bool, normalize: str) -> Graph:
     except ImportError as error:
         raise ValueError(f"reading {kind} needs NetworkX: pip install 'pcwinter[networkx]'") from error
     try:
-        graph = _read_gml(nx, path) if gml else nx.read_graphml(path)
+        graph = _read_gml(nx, path) if gml else _read_graphml(nx, path)
     except OSError:
         raise
     except Exception as error:  # a damaged file may raise anything, XML, Unicode and type errors among them
@@ -147,6 +148,24 @@ def _read_networkx(path: Path, gml: bool, normalize: str) -> Graph:
     for _, attributes in graph.nodes(data=True):
         attributes.pop("label", None)  # what the node is called in drawings
     return _from_networkx(graph, str(path), "class", "split", None, normalize)
+
+
+def _read_graphml(nx: Any, path: Path) -> Any:  # noqa: ANN401
+    """NetworkX would take two nodes of one id for one, and keeps the defaults of the file to itself."""
+    seen: set[str] = set()
+    for _, element in ElementTree.iterparse(path):
+        if element.tag.rpartition("}")[2] == "node":
+            name = element.get("id", "")
+            if name in seen:
+                raise ValueError(f"node id {name!r} is duplicated")
+            seen.add(name)
+        element.clear()
+    graph = nx.read_graphml(path)
+    for kind, places in (("node", graph.nodes(data=True)), ("edge", graph.edges(data=True))):
+        defaults = graph.graph.get(f"{kind}_default", {})
+        for *_, attributes in places:
+            attributes.update({name: value for name, value in defaults.items() if name not in attributes})
+    return graph
 
 
 def _read_gml(nx: Any, path: Path) -> Any:  # noqa: ANN401
