@@ -82,6 +82,15 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
         ("c,0,val", "c,0,", "nodes.csv: val is empty, but the utility is measured on validation nodes"),
         ("b,1,train", "b,1,", "nodes.csv has no node of class '1' in train, so no model can learn that class: put one"),
         ("c,0,val", "c,0.0,val", "nodes.csv has the labels '0' and '0.0', which are the same number: write a class in"),
+        ("e,,,1,0\n", 'e,,,1,0\n"', "nodes.csv is not CSV: check its commas, and that every quote is closed"),
+        ("b,1,train,2", "b,1,train,\u0661", "line 3 of {}nodes.csv has '\u0661' in the column 'x'"),
+        (
+            "b,1,train,2",
+            "b,1,train," + 400 * "9",
+            "line 3 of {}nodes.csv has '999999999999...9999999999999' in the col",
+        ),
+        ("b,1,train,2", "b,1,train,True", "line 3 of {}nodes.csv has 'True' in the column 'x'"),
+        (NODES, "\0".join(NODES), "line 1 of {}nodes.csv is not UTF-8: save the file as UTF-8"),
         ("c,0,val", "c,\udcff,val", "line 4 of {}nodes.csv is not UTF-8: save the file as UTF-8"),
     ],
 )

@@ -5,6 +5,7 @@ pandas reads the numbers; Python's own csv module, which counts lines, finds the
 
 import csv
 import math
+import reprlib
 import warnings
 from collections.abc import Iterator
 from itertools import islice
@@ -105,6 +106,8 @@ def _columns(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -
     header = next(_records(path), None)
     if header is None:
         raise ValueError(f"{path} is empty: begin it with a header that names the columns {', '.join(required)}")
+    if any("\0" in name for name in header[1]):
+        raise ValueError(f"line {header[0]} of {path} is not UTF-8: save the file as UTF-8")
     stripped = [name.strip() for name in header[1]]
     names = [name.lower() if name.lower() in required + optional else name for name in stripped]
     missing = [name for name in required if name not in names]
@@ -146,7 +149,7 @@ def _read(path: Path, columns: list[str], numbers: set[str]) -> "pd.DataFrame":
             )
     except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
         _find_fault(path, columns, numbers)
-        raise ValueError(f"{path} cannot be read ({error}): check its commas and quotes") from error
+        raise ValueError(f"{path} is not CSV: check its commas, and that every quote is closed") from error
     # pandas fills up short rows, which an empty last field gives away
     if columns[-1] not in numbers and (table[columns[-1]] == "").any():
         _find_fault(path, columns, numbers)
@@ -165,7 +168,7 @@ def _find_fault(path: Path, columns: list[str], numbers: set[str]) -> None:
             )
         for name, field in zip(columns, fields, strict=True):
             if name in numbers and not _is_number(field):
-                came = f"{field!r}" if field.strip() else "nothing"
+                came = reprlib.repr(field) if field.strip() else "nothing"
                 raise ValueError(
                     f"line {line} of {path} has {came} in the column {name!r}, where a finite number is expected: "
                     "correct it, or remove the column"
@@ -174,7 +177,7 @@ def _find_fault(path: Path, columns: list[str], numbers: set[str]) -> None:
 
 def _is_number(field: str) -> bool:
     try:
-        return math.isfinite(float(field)) and "_" not in field
+        return math.isfinite(float(field)) and field.isascii() and "_" not in field
     except ValueError:
         return False
 
