@@ -6,6 +6,9 @@ from .graph import Recipe as Recipe
 from .datasets import DATASETS as DATASETS
 from .datasets import load as load
 from .datasets import random_split as random_split
+from .interop import from_networkx as from_networkx
+from .interop import from_pyg as from_pyg
+from .interop import read_graph as read_graph
 from .tree import ContributionTree as ContributionTree
 from .tree import contribution_tree as contribution_tree
 from .orders import Order as Order
