@@ -5,13 +5,15 @@ RUN := .venv/bin/python -m
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench format clean
+.PHONY: help demo test torture bench format clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/.installed ## value the embedded graph and write runs/demo
-	@$(RUN) pcwinter.demo --out runs/demo
+demo: .venv/.installed ## value the embedded graph, show the values and write runs/demo/report.html
+	@$(RUN) pcwinter value demo --out runs/demo --resume
+	@$(RUN) pcwinter show runs/demo --top 5
+	@$(RUN) pcwinter report runs/demo
 
 # One thread per process: the number of BLAS threads changes bits, and pytest already uses the cores.
 test: export OMP_NUM_THREADS = 1
@@ -22,6 +24,9 @@ test: .venv/.dev ## format, lint, types, then all tests and doctests
 	$(RUN) ruff check
 	$(RUN) mypy
 	$(RUN) pytest -n 2
+
+torture: .venv/.installed ## kill -9 runs at random 40 times (8 min): each must come to the same files as if left in peace
+	@$(RUN) scripts.torture
 
 bench: .venv/.bench ## measure everything (15 min), write benchmarks/results; ONLY=ridge,growth for some of it
 	@$(RUN) benchmarks $(if $(ONLY),--only $(ONLY)) $(if $(DATASETS),--datasets $(DATASETS))

@@ -56,7 +56,7 @@ def small_run(directory: Path, graph: pw.Graph | None = None, *, exactly: bool =
             values = pw.exact_value(graph, head=HEAD, hops=1, **options)
         else:
             values = pw.value(graph, **{"head": HEAD, "permutations": 20, **options})
-    runs.write(values, directory, "small")
+    runs.write(values, directory, name="small")
     return runs.read(directory)
 
 

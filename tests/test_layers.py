@@ -32,12 +32,19 @@ FLOW = [
     "values",
     "valuation",
     "judging",
+    "checkpoints",
     "runs",
     "report",
     "_files",
     "datasets",
+    "_names",
+    "tables",
+    "archives",
+    "interop",
+    "terminal",
+    "progress",
+    "cli",
     "__init__",
-    "demo",
 ]
 MODULES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 

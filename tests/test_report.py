@@ -74,13 +74,11 @@ def test_the_tables_hold_the_numbers_of_the_run(run: Run) -> None:
         assert nodes[column] == by_id.loc[nodes["id"], column].round(shown["decimals"]).tolist()
     for column in ("labelled", "players"):
         assert nodes[column] == by_id.loc[nodes["id"], column].astype(int).tolist()
-    ends = [
-        (nodes["id"][a], nodes["id"][b])
-        for a, b in zip(shown["edges"]["source"], shown["edges"]["target"], strict=True)
-    ]
-    by_ends = run.edges.set_index(["source", "target"])
-    assert shown["edges"]["value"] == by_ends.loc[ends, "value"].round(shown["decimals"]).tolist()
-    assert shown["edges"]["stderr"] == by_ends.loc[ends, "stderr"].round(shown["decimals"]).tolist()
+    edges = shown["edges"]
+    ends = [(nodes["id"][a], nodes["id"][b]) for a, b in zip(edges["source"], edges["target"], strict=True)]
+    by_ends = {(row.source, row.target): row for row in run.edges.round(shown["decimals"]).itertuples()}
+    assert edges["value"] == [by_ends[pair].value for pair in ends]
+    assert edges["stderr"] == [by_ends[pair].stderr for pair in ends]
 
 
 def test_the_players_of_all_nodes_are_those_of_the_run(run: Run) -> None:

@@ -1,29 +1,51 @@
-"""Runs on disk and the demo: what is written, what is refused, what is printed."""
+"""Runs on disk: what is written, what is read back, what is refused, and what is never harmed."""
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import pcwinter as pw
 from oracles import make_graph
-from pcwinter import demo, runs
+from pcwinter import runs
+from pcwinter.checkpoints import NAMES
+from pcwinter.values import State
+
+EDGES = [(0, 2), (1, 3), (2, 3), (0, 4)]
+HEAD = pw.Ridge(penalty=0.3, bias=1.0)
+FILES = ["edges.csv", "nodes.csv", "players.npz", "run.json"]
+
+
+def graph(**options: int) -> pw.Graph:
+    return make_graph(EDGES, [0, 1], n_val=40, **options)
+
+
+def named() -> pw.Graph:
+    plain = graph()
+    ids = [f"node,{k}" for k in range(plain.n_nodes)]
+    ids[:5] = ["NA", "007", "", "ß\n", "7"]
+    edges = np.argwhere(plain.adjacency.toarray())
+    return pw.Graph(edges, plain.features, plain.labels, plain.train, plain.val, ids=ids, classes=["<b>", "nan"])
 
 
 @pytest.fixture(scope="module")
 def values() -> pw.Values:
-    graph = make_graph([(0, 2), (1, 3), (2, 3), (0, 4)], [0, 1], n_val=40)
-    return pw.value(graph, head=pw.Ridge(penalty=0.3, bias=1.0), permutations=20)
+    return pw.value(graph(), head=HEAD, permutations=20)
 
 
-def test_reading_gives_the_same_bits(values: pw.Values, tmp_path: Path) -> None:
-    runs.write(values, tmp_path / "new" / "run")
+def contents(directory: Path) -> dict[str, bytes]:
+    return {name: (directory / name).read_bytes() for name in FILES[:3]}
+
+
+def test_the_files_hold_the_same_bits(values: pw.Values, tmp_path: Path) -> None:
     out = tmp_path / "new" / "run"
+    runs.write(values, out)
     for name, table in (("nodes", values.nodes()), ("edges", values.edges())):
         with (out / f"{name}.csv").open(newline="") as file:
             lines = list(csv.DictReader(file))
@@ -38,12 +60,146 @@ def test_reading_gives_the_same_bits(values: pw.Values, tmp_path: Path) -> None:
     assert story["permutations"] == 20
     assert story["visited"] == 20 * values.tree.n_players
     assert story["utility_full"] == values.utility_full
-    assert sorted(path.name for path in out.iterdir()) == ["edges.csv", "nodes.csv", "players.npz", "run.json"]
+    assert story["asked"]["penalty"] == 0.3
+    assert story["stop"]["permutations"] == 20
+    assert sorted(path.name for path in out.iterdir()) == FILES
 
 
-def test_a_run_may_be_written_over_another_run(values: pw.Values, tmp_path: Path) -> None:
-    runs.write(values, tmp_path)
-    runs.write(values, tmp_path)
+@pytest.mark.parametrize("permutations", [1, 20])
+def test_what_is_read_is_what_was_valued(tmp_path: Path, permutations: int) -> None:
+    values = pw.run(named(), tmp_path / "run", head=HEAD, permutations=permutations, name="mine", notes=["well"])
+    run = pw.read(tmp_path / "run")
+    assert run.nodes["node"].tolist() == ["NA", "007", "", "ß\n", "7"]
+    assert run.edges["source"].tolist() == values.edges()["source"].tolist()
+    for table, known in ((run.nodes, values.nodes()), (run.edges, values.edges())):
+        for column in ("value", "stderr"):
+            np.testing.assert_array_equal(table[column], known[column])
+    np.testing.assert_array_equal(run.stderr, values.players()["stderr"])
+    np.testing.assert_array_equal(run.change, values.estimate.change)
+    assert run.classes == ("<b>", "nan")
+    assert run.label.tolist() == [0, 1, -1, -1, -1]
+    assert run.degree.tolist() == [2, 1, 2, 2, 1]
+    assert run.story["graph"] == "mine"
+    assert run.story["warnings"][0] == "well"
+    players = values.players()
+    assert set(players["step_0"]) == {"NA", "007"}
+    assert (players.loc[players["depth"] == 0, "step_1"] == "").all()
+
+
+def test_a_finished_run_can_be_resumed_and_extended(tmp_path: Path) -> None:
+    pw.run(graph(), tmp_path / "one", head=HEAD, permutations=25)
+    before = contents(tmp_path / "one")
+    pw.run(graph(), tmp_path / "one", head=HEAD, permutations=25, resume=True)
+    assert contents(tmp_path / "one") == before
+    pw.run(graph(), tmp_path / "one", head=HEAD, permutations=47, resume=True)
+    pw.run(graph(), tmp_path / "two", head=HEAD, permutations=47)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two") != before
+
+
+def test_resume_where_nothing_is_begins(tmp_path: Path) -> None:
+    pw.run(graph(), tmp_path / "new", head=HEAD, permutations=5, resume=True)
+    assert pw.read(tmp_path / "new").story["permutations"] == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "difference"),
+    [
+        ({"hops": 1}, r"hops 2 there and 1 here"),
+        ({"seed": 1}, r"seed 0 there and 1 here"),
+        ({"metric": "probability"}, r"metric accuracy there and probability here"),
+        ({"orders": "level"}, r"orders dfs there and level here"),
+        ({"truncation": (0.5, 0.5)}, r"truncation \[\] there and \[0.5, 0.5\] here"),
+        ({"head": "ridge"}, r"penalty 0.3 there and not given here; bias 1.0 there and not given here"),
+        ({"head": pw.Softmax(epochs=3)}, r"head ridge there and softmax here; .*; epochs not given there and 3 here"),
+        ({"bootstrap": 5}, r"bootstrap 0 there and 5 here"),
+    ],
+)
+def test_other_settings_are_refused_by_name(options: dict[str, object], difference: str, tmp_path: Path) -> None:
+    pw.run(graph(), tmp_path / "run", head=HEAD, permutations=10)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    asked: dict[str, Any] = {"head": HEAD, "permutations": 20, **options}
+    with pytest.raises(ValueError, match=rf"holds another run \({difference}.*\): name another directory"):
+        pw.run(graph(), tmp_path / "run", resume=True, **asked)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
+
+
+def test_other_data_are_refused_by_name(tmp_path: Path) -> None:
+    pw.run(graph(), tmp_path / "run", head=HEAD, permutations=10)
+    with pytest.raises(ValueError, match=r"\(data: features \w{8}\.\.\. there and \w{8}\.\.\. here\)"):
+        pw.run(graph(seed=1), tmp_path / "run", head=HEAD, permutations=20, resume=True)
+    with pytest.raises(ValueError, match=r"\(data: labels .* here; data: ids .* here\)"):
+        pw.run(named(), tmp_path / "run", head=HEAD, permutations=20, resume=True)
+
+
+def test_another_version_is_refused_by_name(tmp_path: Path) -> None:
+    pw.run(graph(), tmp_path / "run", head=HEAD, permutations=10)
+    path = tmp_path / "run" / "run.json"
+    story = json.loads(path.read_text())
+    story["versions"]["numpy"] = "1.0"
+    path.write_text(json.dumps(story))
+    with pytest.raises(ValueError, match=r"\(version of numpy 1\.0 there and \S+ here\)"):
+        pw.run(graph(), tmp_path / "run", head=HEAD, permutations=20, resume=True)
+
+
+def test_a_damaged_checkpoint_is_told_and_the_one_before_used(tmp_path: Path) -> None:
+    pw.run(graph(), tmp_path / "whole", head=HEAD, permutations=40)
+    out = tmp_path / "run"
+    with runs.Directory(out, graph()) as directory:
+        directory.cost = 0.0
+        pw.value(graph(), head=HEAD, permutations=30, keeper=Eager(directory))
+    newest = max((out / name for name in NAMES), key=lambda path: path.stat().st_mtime_ns)
+    newest.write_bytes(b"PK rubbish")
+    with pytest.warns(UserWarning, match=r"is damaged \(.*\) and was not used\. The run goes on from 20 orders\."):
+        pw.run(graph(), out, head=HEAD, permutations=40, resume=True)
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+class Eager:
+    """Saves every state, however long that takes."""
+
+    def __init__(self, directory: runs.Directory) -> None:
+        self.directory, self.begin = directory, directory.begin
+
+    def keep(self, state: State) -> None:
+        self.directory.keep(state)
+        self.directory.save()
+
+
+def test_both_checkpoints_damaged_begins_anew(tmp_path: Path) -> None:
+    pw.run(graph(), tmp_path / "run", head=HEAD, permutations=30)
+    before = contents(tmp_path / "run")
+    for name in NAMES:
+        (tmp_path / "run" / name).write_bytes(b"")
+    with pytest.warns(UserWarning, match="The run goes on from the beginning"):
+        pw.run(graph(), tmp_path / "run", head=HEAD, permutations=30, resume=True)
+    assert contents(tmp_path / "run") == before
+
+
+def test_an_error_in_the_middle_keeps_what_was_done(tmp_path: Path) -> None:
+    def fail(now: pw.Progress) -> None:
+        if now.orders == 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pw.run(graph(), tmp_path / "run", head=HEAD, permutations=50, progress=fail)
+    with pytest.raises(FileNotFoundError, match="has no results yet: finish it with --resume"):
+        pw.read(tmp_path / "run")
+    orders: list[int] = []
+    pw.run(
+        graph(),
+        tmp_path / "run",
+        head=HEAD,
+        permutations=50,
+        resume=True,
+        progress=lambda now: orders.append(now.orders),
+    )
+    assert orders == [40, 50]
+
+
+def test_a_bad_request_leaves_no_directory(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="permutations is 0"):
+        pw.run(graph(), tmp_path / "a" / "b", permutations=0)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_path: Path) -> None:
@@ -59,33 +215,65 @@ def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_pat
     assert list(tmp_path.iterdir()) == [mine]
 
 
-def test_the_demo_prints_tables_and_names_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert demo.main(["--out", str(tmp_path / "demo"), "--permutations", "3"]) == 0
-    text = capsys.readouterr().out
-    for end in ("most", "least"):
-        for things in ("nodes", "edges"):
-            assert f"The 10 {end} valuable {things}" in text
-    assert "cuts 3271 of the 5278 edges" in text
-    assert str(tmp_path / "demo" / "nodes.csv") in text
-    assert len(pd.read_csv(tmp_path / "demo" / "nodes.csv")) == 567
-    assert max(map(len, text.splitlines())) <= 160
+def test_a_run_is_not_written_over(values: pw.Values, tmp_path: Path) -> None:
+    runs.write(values, tmp_path)
+    with pytest.raises(FileExistsError, match="holds a run already: go on with it by --resume"):
+        runs.write(values, tmp_path)
+    with pytest.raises(FileExistsError, match="holds a run already"):
+        pw.run(graph(), tmp_path, head=HEAD, permutations=10)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--out", "."], "holds no run.json"),
-        (["--out", "new", "--permutations", "0"], "permutations is 0"),
-        (["--out", "new", "--seed", "-1"], "seed is -1"),
-        (["--out", "new", "--seed", "x"], "invalid int value"),
-    ],
-)
-def test_wrong_usage_is_one_sentence_and_exit_code_2(arguments: list[str], sentence: str, tmp_path: Path) -> None:
-    (tmp_path / "mine.txt").write_text("precious")
-    done = subprocess.run(
-        [sys.executable, "-m", "pcwinter.demo", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False
+@pytest.mark.parametrize("content", ["", "{}", "[1]", "null", '{"asked": 1, "data": 2, "versions": 3}', '{"a": '])
+def test_a_run_json_of_somebody_else_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text(content)
+    with pytest.raises(ValueError, match="is damaged or of another program"):
+        pw.run(graph(), tmp_path, head=HEAD, permutations=10, resume=True)
+    with pytest.raises(ValueError, match="is damaged or of another program"):
+        pw.read(tmp_path)
+    assert (tmp_path / "run.json").read_text() == content
+
+
+def test_results_that_do_not_belong_together_are_not_shown(values: pw.Values, tmp_path: Path) -> None:
+    runs.write(values, tmp_path)
+    table = tmp_path / "nodes.csv"
+    table.write_bytes(table.read_bytes().replace(b"True", b"False"))
+    with pytest.raises(ValueError, match=r"nodes\.csv is not what the run wrote: bring it up to date with --resume"):
+        pw.read(tmp_path)
+
+
+def test_two_processes_do_not_share_a_directory(tmp_path: Path) -> None:
+    with runs.Directory(tmp_path / "run", graph()) as directory:
+        code = "import sys; from pcwinter import runs; from test_runs import graph; from pathlib import Path\n"
+        code += "runs.Directory(Path(sys.argv[1]), graph()).__enter__()"
+        path = os.pathsep.join(sys.path)
+        command = [sys.executable, "-c", code, str(tmp_path / "run")]
+        other = subprocess.run(
+            command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
+        )
+        assert "another process is at work on" in other.stderr
+        values = pw.value(graph(), head=HEAD, permutations=10, keeper=directory)
+        directory.finish(values)
+    assert pw.read(tmp_path / "run").story["permutations"] == 10
+
+
+@pytest.mark.parametrize("part", ["edges", "features", "labels", "split", "ids", "recipe"])
+def test_the_fingerprint_sees_every_part(part: str) -> None:
+    plain = graph()
+    labels, train = plain.labels.copy(), plain.train
+    features = plain.features.toarray()
+    edges = EDGES + ([(1, 4)] if part == "edges" else [])
+    if part == "labels":
+        labels[2] = 0
+    if part == "features":
+        features[0, 0] += 1
+    other = pw.Graph(
+        [*edges, *np.argwhere(np.triu(plain.validation.toarray()))],
+        features,
+        labels,
+        train,
+        plain.val[1:] if part == "split" else plain.val,
+        ids=np.arange(plain.n_nodes)[::-1] if part == "ids" else None,
+        recipe=pw.Recipe(epochs=3) if part == "recipe" else None,
     )
-    assert done.returncode == 2
-    assert sentence in done.stderr
-    assert "Traceback" not in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+    before, after = runs.fingerprint(plain), runs.fingerprint(other)
+    assert [name for name in before if before[name] != after[name]] == [part]

@@ -9,7 +9,7 @@ from pcwinter.game import make_problem
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads import softmax
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker
-from pcwinter.judge import judge
+from pcwinter.judging import judge
 from pcwinter.metrics import METRICS, make_parts
 from pcwinter.orders import FAMILIES, sampler
 from pcwinter.tree import contribution_tree

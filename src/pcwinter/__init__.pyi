@@ -6,6 +6,9 @@ from .graph import Recipe as Recipe
 from .datasets import DATASETS as DATASETS
 from .datasets import load as load
 from .datasets import random_split as random_split
+from .interop import from_networkx as from_networkx
+from .interop import from_pyg as from_pyg
+from .interop import read_graph as read_graph
 from .tree import ContributionTree as ContributionTree
 from .tree import contribution_tree as contribution_tree
 from .orders import Order as Order
@@ -31,5 +34,9 @@ from .valuation import exact_value as exact_value
 from .valuation import graph_game as graph_game
 from .valuation import value as value
 from .judging import judge as judge
+from .runs import Run as Run
+from .runs import read as read
+from .runs import run as run
+from .runs import write as write
 
 __version__: str

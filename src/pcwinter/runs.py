@@ -1,40 +1,43 @@
-"""Values <-> a directory: run.json, nodes.csv, edges.csv, players.npz; plain formats, exact floats, no pickle."""
+"""Values <-> a directory: run.json, nodes.csv, edges.csv, players.npz, two checkpoints.
 
+Plain formats, exact floats, no pickle. A file is complete or absent at any moment, and a run goes on to the same bits
+after it was interrupted, in whatever way.
+"""
+
+import csv
+import errno
+import fcntl
 import json
 import os
 import platform
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from importlib import metadata
 from io import BytesIO
+from os import PathLike
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pcwinter._types import BoolArray, FloatArray, IntArray
+from pcwinter.checkpoints import NAMES, Checkpoints, replace_file, temporary_name
 from pcwinter.graph import Graph
-from pcwinter.valuation import Values
+from pcwinter.valuation import Values, value
+from pcwinter.values import State
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PACKAGES = ("pcwinter", "numpy", "scipy", "numba", "pandas")
-
-
-def check_directory(out: Path) -> None:
-    """Refuse a place that is not ours to write to: a file, or a directory with something else in it."""
-    if out.exists() and not out.is_dir():
-        raise FileExistsError(f"{out} is a file, but the output needs a directory: name another place")
-    if out.is_dir() and any(out.iterdir()) and not (out / "run.json").is_file():
-        raise FileExistsError(
-            f"{out} is not empty and holds no run.json, so its files may be yours: name an empty or a new directory"
-        )
-    existing = next(place for place in (out, *out.absolute().parents) if place.exists())
-    if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise PermissionError(f"{out} cannot be written, since {existing} does not allow it: name another place")
+BITS = ("pcwinter", "numpy", "scipy", "numba")  # another version of these may lead to other bits
+RESULTS = ("nodes.csv", "edges.csv", "players.npz")
+SHARE = 0.05  # of the time that may go into checkpoints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,11 +59,268 @@ class Run:
     change: FloatArray  # (blocks,) the convergence measure after each block of orders, infinite at first
 
 
-def write(values: Values, out: Path, name: str = "") -> None:
-    """Write a run; each file is complete or absent, and run.json comes last."""
-    check_directory(out)
-    out.mkdir(parents=True, exist_ok=True)
-    graph, tree, done = values.graph, values.tree, values.estimate.tally
+class Directory:
+    """A place for one run, held by one process; use it in a `with` statement.
+
+    It keeps the states of the run, and saves each of them unless that would take more than a small share of the time.
+    """
+
+    def __init__(
+        self, out: Path, graph: Graph, *, name: str = "", notes: Sequence[str] = (), resume: bool = False
+    ) -> None:
+        self.out, self.graph, self.name, self.notes, self.resume = out, graph, name, notes, resume
+        self.latest: State | None = None  # not saved yet
+        self.saved_at, self.cost = -np.inf, 0.0
+        self.made: list[Path] = []
+        self.handle = -1
+
+    def __enter__(self) -> "Directory":
+        check_directory(self.out, resume=self.resume)
+        self.made = [place for place in (self.out, *self.out.absolute().parents) if not place.exists()]
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            self.handle = os.open(self.out, os.O_RDONLY)
+            self._lock()
+        except BaseException as error:
+            self._leave()
+            if isinstance(error, OSError) and error.strerror:
+                raise OSError(f"{self.out} cannot be made ({error.strerror}): name another place") from error
+            raise
+        return self
+
+    def begin(self, asked: Mapping[str, object]) -> State | None:
+        """The state to go on from; refuses another run than this."""
+        for name in ("run.json", *RESULTS, *NAMES):
+            temporary_name(self.out / name).unlink(missing_ok=True)  # of a process that was killed
+        self.asked, self.data = asked, fingerprint(self.graph)
+        here = _identity(asked, self.data, _versions())
+        self.checkpoints = Checkpoints(self.out, sha256(_json(here)).hexdigest())
+        if not (self.out / "run.json").exists():
+            return None
+        story = _story(self.out)
+        there = _identity(story["asked"], story["data"], story["versions"])
+        differences = [
+            f"{name} {_word(there.get(name))} there and {_word(here.get(name))} here"
+            for name in {**there, **here}
+            if there.get(name) != here.get(name)
+        ]
+        if differences:
+            raise ValueError(f"{self.out} holds another run ({'; '.join(differences)}): name another directory")
+        state, complaints = self.checkpoints.load()
+        for complaint in complaints:
+            after = f"{state.total.orders:,} orders" if state else "the beginning"
+            warnings.warn(f"{complaint} The run goes on from {after}.", stacklevel=3)
+        return state
+
+    def keep(self, state: State) -> None:
+        """Save the state, now or when there is time."""
+        self.latest = state
+        if time.perf_counter() - self.saved_at >= self.cost / SHARE:
+            self.save()
+
+    def save(self) -> None:
+        """Write the latest state to the disk, if it is not there."""
+        if self.latest is None:
+            return
+        state, self.latest = self.latest, None
+        began = time.perf_counter()
+        if not (self.out / "run.json").exists():
+            self._write_story({"status": "Not finished: go on with --resume.", "permutations": 0})
+        self.checkpoints.save(state)
+        self.saved_at = time.perf_counter()
+        self.cost = self.saved_at - began
+
+    def finish(self, values: Values) -> None:
+        """Write the results; run.json comes last, and names the others by their hashes."""
+        self.save()
+        contents = dict(zip(RESULTS, (_csv(values.nodes()), _csv(values.edges()), _players(values)), strict=True))
+        for name, content in contents.items():
+            replace_file(self.out / name, content)
+        self._write_story(
+            {
+                **_tell(values),
+                "warnings": [*self.notes, *values.warnings],
+                "files": {name: sha256(content).hexdigest() for name, content in contents.items()},
+            }
+        )
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.save()
+        finally:
+            self._leave()
+
+    def _write_story(self, story: Mapping[str, object]) -> None:
+        graph = self.graph
+        asked = dict(self.asked)
+        stop = asked.pop("stop", {})
+        told = {
+            "graph": self.name,
+            "status": story["status"],
+            "asked": asked,
+            "stop": stop,
+            **story,
+            "nodes": graph.n_nodes,
+            "edges": graph.n_edges,
+            "training_edges": graph.training.nnz // 2,
+            "cut_edges": graph.n_cut_edges,
+            "labelled": len(graph.train),
+            "validation": len(graph.val),
+            "fingerprint": sha256(_json(self.data)).hexdigest(),
+            "data": self.data,
+            "versions": _versions(),
+        }
+        replace_file(self.out / "run.json", _json(told))
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BlockingIOError(
+                f"another process is at work on {self.out}: wait for it, or name another directory"
+            ) from None
+        except OSError as error:
+            if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP):  # a file system without locks
+                raise
+
+    def _leave(self) -> None:
+        """Give the place free; what was made for nothing goes."""
+        if self.handle >= 0:
+            os.close(self.handle)
+        for place in self.made:
+            if not place.is_dir() or any(place.iterdir()):
+                break
+            place.rmdir()
+
+
+def run(
+    graph: Graph,
+    out: str | PathLike[str],
+    *,
+    name: str = "",
+    notes: Sequence[str] = (),
+    resume: bool = False,
+    **options: Any,  # noqa: ANN401  those of `value`
+) -> Values:
+    """Value a graph in a directory: as `value` with the same `options`, but checkpoints are kept, and results written.
+
+    With `resume` a run that is there already goes on, to the same bits as if it had never stopped. `name` and `notes`
+    are what the reader of the results is told about the graph.
+    """
+    with Directory(Path(out), graph, name=name, notes=notes, resume=resume) as directory:
+        values = value(graph, keeper=directory, **options)
+        directory.finish(values)
+    return values
+
+
+def write(values: Values, out: str | PathLike[str], *, name: str = "") -> None:
+    """Write values that were found without a directory; a run that is there already is not written over."""
+    with Directory(Path(out), values.graph, name=name) as directory:
+        directory.begin(values.asked)
+        directory.finish(values)
+
+
+def check_directory(out: Path, *, resume: bool = False) -> None:
+    """Refuse a place that is not ours to write to: a file, a directory with something else in it, or another run."""
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(f"{out} is a file, but the output needs a directory: name another place")
+    ours = {temporary_name(out / "run.json")}
+    if out.is_dir() and not (out / "run.json").is_file() and set(out.iterdir()) - ours:
+        raise FileExistsError(
+            f"{out} is not empty and holds no run.json, so its files may be yours: name an empty or a new directory"
+        )
+    if (out / "run.json").is_file() and not resume:
+        raise FileExistsError(f"{out} holds a run already: go on with it by --resume, or name another directory")
+    existing = next(place for place in (out, *out.absolute().parents) if place.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise PermissionError(f"{out} cannot be written, since {existing} does not allow it: name another place")
+
+
+def read(directory: Path) -> Run:
+    """What `write` wrote; the floats have the same bits."""
+    story = _story(directory)
+    if "files" not in story:
+        raise FileNotFoundError(f"the run in {directory} has no results yet: finish it with --resume")
+    for name, digest in story["files"].items():
+        if not (directory / name).is_file() or sha256((directory / name).read_bytes()).hexdigest() != digest:
+            raise ValueError(f"{directory / name} is not what the run wrote: bring it up to date with --resume")
+    try:
+        nodes, edges = (
+            _read_csv(directory / "nodes.csv", "node"),
+            _read_csv(directory / "edges.csv", "source", "target"),
+        )
+        with np.load(directory / "players.npz", allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        classes = tuple(arrays.pop("classes").tolist())
+        return Run(directory, story, nodes, edges, classes=classes, **arrays)
+    except Exception as error:  # a file of another version may raise anything
+        raise ValueError(f"the files of the run in {directory} are damaged ({error}): value the graph again") from error
+
+
+def _story(directory: Path) -> dict[str, Any]:
+    path = directory / "run.json"
+    if not path.is_file():
+        raise FileNotFoundError(f"{directory} holds no run.json: name the directory that `pcwinter value --out` wrote")
+    try:
+        story: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        _identity(story["asked"], story["data"], story["versions"])
+    except (ValueError, LookupError, AttributeError, TypeError) as error:
+        raise ValueError(f"{path} is damaged or of another program ({error}): name another directory") from error
+    return story
+
+
+def _read_csv(path: Path, *ids: str) -> "pd.DataFrame":
+    """A table with exact floats, and ids as they were written, "NA" and "007" among them."""
+    import pandas as pd
+
+    with path.open(newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    kinds: dict[str, Callable[[str], object]] = {**dict.fromkeys(ids, str), "labelled": "True".__eq__, "players": int}
+    return pd.DataFrame(
+        {
+            name: [kinds.get(name, _float)(entry) for entry in column]
+            for name, column in zip(names, columns, strict=True)
+        }
+    )
+
+
+def _float(entry: str) -> float:
+    return float(entry or "nan")
+
+
+def _tell(values: Values) -> dict[str, Any]:
+    """What run.json says of a run that has ended."""
+    done = values.estimate.tally
+    return {
+        "status": values.status,
+        "head": values.head,
+        "calibration": asdict(values.calibration) if values.calibration else None,
+        "n_players": values.tree.n_players,
+        "permutations": done.orders,
+        "visited": done.visited,
+        "evaluations": done.evaluations,
+        "baselines": done.baselines,
+        "seconds": values.estimate.seconds,
+        "setup_seconds": values.setup_seconds,
+        "utility_full": values.utility_full,
+        "utility_roots": values.utility_roots,
+        "utility_empty": values.utility_empty,
+    }
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, indent=2, default=float) + "\n").encode()  # float: numbers of NumPy
+
+
+def _csv(table: "pd.DataFrame") -> bytes:
+    return table.to_csv(index=False, lineterminator="\n").encode()
+
+
+def _players(values: Values) -> bytes:
+    graph, tree = values.graph, values.tree
     arrays = BytesIO()
     np.savez_compressed(
         arrays,
@@ -74,96 +334,46 @@ def write(values: Values, out: Path, name: str = "") -> None:
         classes=np.array(graph.classes),
         change=values.estimate.change,
     )
-    story = {
-        "graph": name,
-        "status": values.status,
-        "asked": dict(values.asked),
-        "fingerprint": fingerprint(graph),
-        "head": values.head,
-        "calibration": asdict(values.calibration) if values.calibration else None,
-        "n_players": tree.n_players,
-        "permutations": done.orders,
-        "visited": done.visited,
-        "evaluations": done.evaluations,
-        "baselines": done.baselines,
-        "seconds": values.estimate.seconds,
-        "setup_seconds": values.setup_seconds,
-        "utility_full": values.utility_full,
-        "utility_roots": values.utility_roots,
-        "utility_empty": values.utility_empty,
-        "warnings": list(values.warnings),
-        "versions": {
-            "python": platform.python_version(),
-            **{name: metadata.version(name) for name in PACKAGES},
-        },
-        "nodes": graph.n_nodes,
-        "edges": graph.n_edges,
-        "training_edges": graph.training.nnz // 2,
-        "cut_edges": graph.n_cut_edges,
-        "labelled": len(graph.train),
-        "validation": len(graph.val),
+    return arrays.getvalue()
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in PACKAGES}}
+
+
+def _identity(
+    asked: Mapping[str, object], data: Mapping[str, object], versions: Mapping[str, object]
+) -> dict[str, object]:
+    """All that the numbers depend on; when to stop is not among it."""
+    return {
+        **{name: value for name, value in asked.items() if name != "stop"},
+        **{f"data: {name}": value for name, value in data.items()},
+        **{f"version of {name}": versions.get(name) for name in BITS},
     }
-    _replace(out / "nodes.csv", values.nodes().to_csv(index=False, lineterminator="\n").encode())
-    _replace(out / "edges.csv", values.edges().to_csv(index=False, lineterminator="\n").encode())
-    _replace(out / "players.npz", arrays.getvalue())
-    _replace(out / "run.json", (json.dumps(story, indent=2) + "\n").encode())
 
 
-def read(directory: Path) -> Run:
-    """What `write` wrote; the floats have the same bits."""
-    if not (directory / "run.json").is_file():
-        raise FileNotFoundError(f"{directory} holds no run.json: name the directory that `pcwinter value --out` wrote")
-    missing = [name for name in ("nodes.csv", "edges.csv", "players.npz") if not (directory / name).is_file()]
-    if missing:
-        raise FileNotFoundError(f"the run in {directory} has no {missing[0]} yet: finish it with --resume")
-    try:
-        story = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-        nodes, edges = (
-            _read_csv(directory / "nodes.csv", "node"),
-            _read_csv(directory / "edges.csv", "source", "target"),
-        )
-        with np.load(directory / "players.npz", allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        classes = tuple(arrays.pop("classes").tolist())
-        return Run(directory, story, nodes, edges, classes=classes, **arrays)
-    except (ValueError, TypeError, KeyError, EOFError, BadZipFile) as error:
-        raise ValueError(f"the files of the run in {directory} are damaged ({error}): value the graph again") from error
+def fingerprint(graph: Graph) -> dict[str, str]:
+    """Hashes of the parts of a graph, all together all that it holds."""
+    parts: dict[str, list[NDArray[Any]]] = {
+        "edges": [graph.adjacency.indptr, graph.adjacency.indices],
+        "features": [graph.features.indptr, graph.features.indices, graph.features.data],
+        "labels": [graph.labels, np.array(graph.classes)],
+        "split": [graph.train, graph.val, graph.test],
+        "ids": [graph.ids],
+        "recipe": [np.array(list(asdict(graph.recipe).values()))],
+    }
+    return {name: _digest(arrays) for name, arrays in parts.items()}
 
 
-def _read_csv(path: Path, *ids: str) -> "pd.DataFrame":
-    """A table with exact floats, and ids as they were written, "NA" and "007" among them."""
-    import pandas as pd
-
-    columns = pd.read_csv(path, nrows=0).columns.difference(list(ids))
-    return pd.read_csv(
-        path,
-        dtype=dict.fromkeys(ids, str),
-        keep_default_na=False,
-        na_values={column: [""] for column in columns},
-        float_precision="round_trip",
-    )
-
-
-def fingerprint(graph: Graph) -> str:
-    """Hash of all that a graph holds."""
-    arrays: list[NDArray[Any]] = [graph.labels, graph.train, graph.val, graph.test, graph.ids]
-    for matrix in (graph.adjacency, graph.features):
-        arrays += [matrix.indptr, matrix.indices, matrix.data]
-    digest = sha256(repr((graph.recipe, graph.classes, graph.features.shape)).encode())
+def _digest(arrays: list[NDArray[Any]]) -> str:
+    digest = sha256()
     for array in arrays:
-        digest.update(repr((array.dtype, array.shape)).encode())
+        digest.update(repr((array.dtype.str, array.shape)).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """Write to a temporary file, flush it to the disk, rename: only that survives a loss of power."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+def _word(value: object) -> str:
+    """A setting in a sentence; of a hash the beginning will do."""
+    text = "not given" if value is None else str(value)
+    return f"{text[:8]}..." if len(text) == 64 else text

@@ -5,7 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from pcwinter.heads.ridge import Ridge, RidgeWalker
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker
 from pcwinter.metrics import ACCURACY, LOG_LIKELIHOOD, MACRO_F1, TIE, class_ends, find_metric, measure
 from pcwinter.orders import Truncation, check_truncation, count_orders, every_order, sampler
-from pcwinter.stopping import Progress, Rule, at_most, converged
+from pcwinter.stopping import Progress, Rule, at_most, converged, seconds
 from pcwinter.stopping import permutations as exactly
 from pcwinter.tree import LEVELS, ContributionTree, contribution_tree
-from pcwinter.values import Estimate, bootstrap_stderr, estimate, exact
+from pcwinter.values import Estimate, State, bootstrap_stderr, estimate, exact
 from pcwinter.workers import Pool, one_thread, open_pool
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Values:
     utility_full: float
     utility_roots: float  # labelled nodes alone, without any edge
     utility_empty: float
-    asked: Mapping[str, object]  # head, hops, metric, orders, truncation, seed
+    asked: Mapping[str, object]  # head, hops, metric, orders, truncation, seed, bootstrap, stop
     head: str  # the head with its parameters
     calibration: Calibration | None
     warnings: tuple[str, ...]
@@ -127,6 +127,16 @@ class Values:
         return "\n".join(lines)
 
 
+class Keeper(Protocol):
+    """Where a run is kept while it lasts: the seam for directories."""
+
+    def begin(self, asked: Mapping[str, object]) -> State | None:
+        """Where to go on from, None for the beginning; called when the request has been checked, before any work."""
+
+    def keep(self, state: State) -> None:
+        """Take note of a state; called after every whole block of orders."""
+
+
 def _table(columns: dict[str, Any]) -> "pd.DataFrame":
     import pandas as pd  # here, because workers need no tables, and it takes as long to import as all else together
 
@@ -144,29 +154,41 @@ def value(
     permutations: int | None = None,
     max_permutations: int = 2_000,
     tolerance: float = 0.05,
+    max_seconds: float | None = None,
     stop: Rule | None = None,
     seed: int = 0,
     bootstrap: int = 0,
     max_players: int = 10_000_000,
     workers: int | Pool = 1,
     memory: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], str | None] | None = None,
+    keeper: Keeper | None = None,
 ) -> Values:
     """Estimate what every node and edge of the training graph is worth.
 
     Orders are drawn until the node values have converged (`tolerance`), at most `max_permutations`;
-    `permutations` asks for exactly so many instead, and `stop` for any other rule. `bootstrap` is
-    the number of resamplings of the validation nodes, 0 for none. `workers` is the number of processes that walk
-    orders; it changes the time and nothing else. `memory` bounds, in megabytes, what the ridge head takes for the walks
-    of each process.
+    `permutations` asks for exactly so many instead, and `stop` for any other rule; `max_seconds` ends the first two
+    early. `bootstrap` is the number of resamplings of the validation nodes, 0 for none. `workers` is the number of
+    processes that walk orders; it changes the time and nothing else. `memory` bounds, in megabytes, what the ridge head
+    takes for the walks of each process. `progress` hears of every block of orders and may end the run with a sentence;
+    `keeper` makes the run survive, see `pcwinter.run`.
     """
+    limits = {
+        "permutations": permutations,
+        "max_permutations": max_permutations,
+        "tolerance": tolerance,
+        "max_seconds": max_seconds,
+    }
     if stop is None:
         limit = at_most(max_permutations)
         stop = converged(tolerance) | limit if permutations is None else exactly(permutations)
+        stop = stop if max_seconds is None else stop | seconds(max_seconds)
     elif not isinstance(stop, Rule):
         raise ValueError(f"stop is {stop!r}, expected a rule such as pcwinter.stopping.converged()")
-    elif permutations is not None:
-        raise ValueError("permutations and stop both say when to end: give one of them")
+    elif permutations is not None or max_seconds is not None:
+        raise ValueError("permutations or max_seconds and stop both say when to end: give one of them")
+    else:
+        limits = {}
     seed, bootstrap = whole_number("seed", seed, 0), whole_number("bootstrap", bootstrap, 0)
     room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
     truncation = _check_request(graph, hops, head, metric, orders, truncation)
@@ -174,6 +196,8 @@ def value(
         raise ValueError("bootstrap is 1, expected 0 or a number of resamplings of at least 2")
     if bootstrap and not find_metric(metric).additive:
         raise ValueError(f"the bootstrap needs a metric that is a mean over validation nodes, which {metric} is not")
+    asked = {**_asked(hops, head, metric, orders, truncation), "seed": seed, "bootstrap": bootstrap, "stop": limits}
+    state = keeper.begin(asked) if keeper else None
     began = time.perf_counter()
     with one_thread(), open_pool(workers) as pool:  # processes start while the game is made
         tree = contribution_tree(graph, hops, max_players=max_players)
@@ -191,10 +215,11 @@ def value(
             detail=bootstrap > 0,
             workers=pool,
             progress=progress,
+            begin=state,
+            keep=keeper.keep if keeper else None,
         )
         done = result.tally
         spread = {name: bootstrap_stderr(sums, done.orders, bootstrap, seed) for name, sums in done.detail.items()}
-        asked = {**_asked(hops, head, metric, orders, truncation), "seed": seed, "bootstrap": bootstrap}
         return _values(graph, tree, game, result, spread, asked, title, calibration, setup)
 
 
@@ -282,7 +307,7 @@ def _asked(
     return {
         "head": kind,
         **{name: given for name, given in parameters.items() if given is not None},
-        "hops": hops,
+        "hops": int(hops),
         "metric": metric,
         "orders": orders,
         "truncation": list(truncation),

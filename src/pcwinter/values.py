@@ -8,7 +8,6 @@ their own, because the players of one order are correlated.
 """
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -172,12 +171,51 @@ class Sample:
             raise FloatingPointError(f"among orders {begin} to {end - 1} of seed {self.seed}: {error}") from error
 
 
-def blocks_of_orders(limit: int | None) -> Iterator[Block]:
-    """Orders 0 to `limit`, or without end, in blocks."""
-    for begin in count(0, BLOCK):
-        if limit is not None and begin >= limit:
+def blocks_of_orders(begin: int, limit: int | None) -> Iterator[Block]:
+    """Orders `begin` to `limit`, or without end, in blocks."""
+    for first in count(begin, BLOCK):
+        if limit is not None and first >= limit:
             return
-        yield begin, begin + BLOCK if limit is None else min(begin + BLOCK, limit)
+        yield first, first + BLOCK if limit is None else min(first + BLOCK, limit)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """An estimate after some blocks: what comes next depends on nothing else, so a run can go on from here."""
+
+    total: Tally
+    halves: tuple[Moments, Moments | None]  # of the level that is watched, from the even and from the odd blocks
+    recent: tuple[FloatArray, ...]  # its values after the last blocks, back to WINDOW orders ago
+    change: tuple[float, ...]  # the convergence measure after each block
+    seconds: float  # spent on estimating
+
+
+def advance(state: State | None, block: Tally, watch: str, unit: float, seconds: float) -> State:
+    """The state after one more block."""
+    mine = block.levels[watch]
+    if state is None:
+        return State(block, (mine, None), (mine.mean(unit),), (np.inf,), seconds)
+    total, (even, odd) = state.total + block, state.halves
+    halves = (even, mine if odd is None else odd + mine) if len(state.change) % 2 else (even + mine, odd)
+    recent = (*state.recent, total.levels[watch].mean(unit))[-WINDOW // BLOCK - 1 :]
+    after = State(total, halves, recent, (), seconds)
+    return replace(after, change=(*state.change, progress_of(after, watch, unit).change))
+
+
+def progress_of(state: State, watch: str, unit: float) -> Progress:
+    """What a stopping rule sees of a state."""
+    watched = state.total.levels[watch]
+    complete = len(state.recent) == WINDOW // BLOCK + 1 and state.total.orders % BLOCK == 0
+    even, odd = state.halves
+    return Progress(
+        orders=state.total.orders,
+        seconds=state.seconds,
+        evaluations=state.total.evaluations,
+        values=state.recent[-1],
+        stderr=watched.stderr(unit),
+        earlier=state.recent[0] if complete else None,
+        halves=(even.mean(unit), np.zeros_like(state.recent[-1]) if odd is None else odd.mean(unit)),
+    )
 
 
 @one_thread()
@@ -191,46 +229,35 @@ def estimate(
     seed: int = 0,
     detail: bool = False,
     workers: int | Pool = 1,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], str | None] | None = None,
+    begin: State | None = None,
+    keep: Callable[[State], None] | None = None,
 ) -> Estimate:
-    """Draw orders until `stop` is met by the values of the level `watch`; the same bits for any `workers`."""
-    began = time.perf_counter()
-    halves: list[Moments | None] = [None, None]
-    recent: deque[FloatArray] = deque(maxlen=WINDOW // BLOCK)
-    changes: list[float] = []
-    total: Tally | None = None
-    status = None
-    sample = Sample(game, draw, levels or {}, seed, detail)
-    with open_pool(workers) as pool, closing(pool.run(sample, blocks_of_orders(stop.limit))) as blocks:
-        for number, block in enumerate(blocks):
-            total = block if total is None else total + block
-            watched, mine = total.levels[watch], block.levels[watch]
-            before = halves[number % 2]
-            halves[number % 2] = mine if before is None else before + mine
-            values = watched.mean(game.unit)
-            now = Progress(
-                orders=total.orders,
-                seconds=time.perf_counter() - began,
-                evaluations=total.evaluations,
-                values=values,
-                stderr=watched.stderr(game.unit),
-                earlier=recent[0] if len(recent) == recent.maxlen and block.orders == BLOCK else None,
-                halves=(_mean(halves[0], values, game.unit), _mean(halves[1], values, game.unit)),
+    """Draw orders until `stop` is met by the values of the level `watch`; the same bits for any `workers`.
+
+    `progress` hears of every block and may end the run with a sentence. `keep` is given the state after every whole
+    block; to `begin` from such a state leads to the same bits as never to have stopped.
+    """
+    started = time.perf_counter() - (begin.seconds if begin else 0.0)
+    state, status, done = begin, None, 0
+    if begin is not None:
+        done = begin.total.orders
+        if stop.limit is not None and done > stop.limit:
+            raise ValueError(
+                f"the run has {done:,} orders already, more than the {stop.limit:,} that are asked for now"
             )
-            recent.append(values)
-            changes.append(now.change)
-            if progress:
-                progress(now)
-            status = stop.check(now)
-            if status is not None:
-                break
-    assert total is not None
-    assert status is not None
-    return Estimate(total, game.unit, status, time.perf_counter() - began, np.array(changes))
-
-
-def _mean(moments: Moments | None, like: FloatArray, unit: float) -> FloatArray:
-    return np.zeros_like(like) if moments is None else moments.mean(unit)
+        status = stop.check(progress_of(begin, watch, game.unit))
+    sample = Sample(game, draw, levels or {}, seed, detail)
+    with open_pool(workers) as pool, closing(pool.run(sample, blocks_of_orders(done, stop.limit))) as blocks:
+        while status is None:
+            state = advance(state, next(blocks), watch, game.unit, time.perf_counter() - started)
+            if keep and state.total.orders % BLOCK == 0:
+                keep(state)
+            now = progress_of(state, watch, game.unit)
+            said = progress(now) if progress else None
+            status = stop.check(now) or said
+    assert state is not None
+    return Estimate(state.total, game.unit, status, state.seconds, np.array(state.change))
 
 
 @one_thread()

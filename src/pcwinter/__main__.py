@@ -1,0 +1,7 @@
+"""`python -m pcwinter`: the command line."""
+
+import sys
+
+from pcwinter.cli import main
+
+sys.exit(main())

@@ -1,0 +1,153 @@
+"""Progress of a run -> one line on a terminal, a log line now and then elsewhere; and Ctrl-C.
+
+One Ctrl-C ends the run after the block of orders under way, a second one ends the process at once. Both are heard by a
+thread, since compiled code may be busy for many seconds, and Python tells its main thread only between two calls.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from pcwinter.stopping import Progress
+
+LOG = 30.0  # seconds between log lines
+REFRESH = 0.5  # seconds between changes of the line on a terminal
+TREND = 5  # blocks that the forecast looks back on
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Display:
+    """What a person sees while a run lasts; use it in a `with` statement, and as the `progress` of `value`."""
+
+    def __init__(
+        self,
+        *,
+        tolerance: float = 0.05,
+        permutations: int | None = None,
+        max_permutations: int = 2_000,
+        max_seconds: float | None = None,
+        quiet: bool = False,
+        stream: TextIO | None = None,
+    ) -> None:
+        self.tolerance, self.max_seconds = tolerance, max_seconds
+        self.converges = permutations is None
+        self.limit = max_permutations if permutations is None else permutations
+        self.stream = sys.stderr if stream is None else stream
+        self.quiet, self.live = quiet, self.stream.isatty()
+        self.signal = 0  # that asked for an end
+        self.history: list[Progress] = []  # the last blocks of this process
+        self.first: Progress | None = None
+        self.began = time.perf_counter()
+        self.over = threading.Event()
+
+    def __call__(self, now: "Progress") -> str | None:
+        """Take note of a block; a sentence if the run is to end."""
+        self.first = self.first or now
+        self.history = [*self.history, now][-TREND:]
+        if self.signal:
+            return f"Interrupted after {now.orders:,} orders: --resume goes on from there."
+        return None
+
+    def __enter__(self) -> "Display":
+        self.inlet, self.outlet = os.pipe()
+        os.set_blocking(self.outlet, False)
+        self.wakeup = signal.set_wakeup_fd(self.outlet, warn_on_full_buffer=False)
+        self.handlers = {which: signal.signal(which, _ignore) for which in SIGNALS}
+        self.threads = [threading.Thread(target=self._listen, daemon=True)]
+        if not self.quiet:
+            self.threads.append(threading.Thread(target=self._tick, daemon=True))
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for which, handler in self.handlers.items():
+            signal.signal(which, handler)
+        signal.set_wakeup_fd(self.wakeup)
+        self.over.set()
+        os.write(self.outlet, b"\0")
+        for thread in self.threads:
+            thread.join()
+        os.close(self.inlet)
+        os.close(self.outlet)
+        self._clear()
+
+    def line(self, seconds: float) -> str:
+        """The state of the run in one line, `seconds` after its beginning."""
+        if not self.history:
+            patience = "; the first run ever compiles its inner loops, for about a minute" if seconds > 5 else ""
+            return f"preparing, {clock(seconds)}{patience}"
+        now = self.history[-1]
+        parts = [f"{now.orders:,} orders" if self.converges else f"{now.orders:,} of {self.limit:,} orders"]
+        moved = f"values moved by {now.change:.1%}" if now.change < float("inf") else "too early to compare"
+        parts.append(f"{moved} (stops below {self.tolerance:.3g})" if self.converges else moved)
+        parts.append(f"{now.evaluations / max(now.seconds, 1e-9):,.0f} utilities/s")
+        left = self.left()
+        parts.append(clock(seconds) + (f", about {clock(left)} left" if left is not None else ""))
+        return " · ".join(parts)
+
+    def left(self) -> float | None:
+        """Seconds until the end: what moves the values falls like 1 / orders."""
+        now = self.history[-1]
+        orders = float(self.limit)
+        if self.converges:
+            moves = sorted(past.change * past.orders for past in self.history if past.change < float("inf"))
+            if not moves:
+                return None
+            orders = min(orders, max(moves[len(moves) // 2] / self.tolerance, now.orders))
+        seconds = (orders - now.orders) * now.seconds / now.orders
+        return seconds if self.max_seconds is None else min(seconds, max(self.max_seconds - now.seconds, 0.0))
+
+    def _listen(self) -> None:
+        while not self.over.is_set():
+            for byte in os.read(self.inlet, 16):
+                if byte in SIGNALS:
+                    self._heard(byte)
+
+    def _heard(self, which: int) -> None:
+        if self.signal:
+            self._say("Stopped at once; what was saved before is there: --resume goes on from it.")
+            os._exit(128 + which)
+        self.signal = which
+        self._say("Stopping: the orders under way are finished and saved first; Ctrl-C again stops at once.")
+
+    def _tick(self) -> None:
+        while not self.over.wait(REFRESH if self.live else LOG):
+            text = self.line(time.perf_counter() - self.began)
+            if self.live:
+                width = shutil.get_terminal_size().columns - 1
+                self._write(f"\r\033[K{text if len(text) <= width else text[: width - 1] + '…'}")
+            else:
+                self._write(f"{time.strftime('%H:%M:%S')} {text}\n")
+
+    def _say(self, sentence: str) -> None:
+        if not self.quiet:
+            self._clear()
+            self._write(f"{sentence}\n")
+
+    def _clear(self) -> None:
+        if self.live and not self.quiet:
+            self._write("\r\033[K")
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()
+
+
+def clock(seconds: float) -> str:
+    """Seconds as people say them: 0:07, 12:30, 3:05:00."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _ignore(which: int, frame: FrameType | None) -> None:
+    """The byte that the signal leaves in the pipe says all."""
