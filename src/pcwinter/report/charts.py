@@ -6,7 +6,7 @@ import numpy as np
 
 from pcwinter._types import FloatArray, IntArray
 from pcwinter.report import svg
-from pcwinter.report.facts import Facts
+from pcwinter.report.facts import Facts, limits
 from pcwinter.runs import Run
 
 BLOCK = 10  # orders between two entries of `run.change`
@@ -39,7 +39,10 @@ def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
     step = ((high - low) or 1.0) / BINS
     edges = np.arange(np.floor(low / step), max(np.ceil(high / step), np.floor(low / step) + 1) + 1) * step
     counts = np.histogram(value[value != 0], edges)[0]  # a bin ends at 0: no bar mixes signs
-    x, y = svg.across(float(edges[0]), float(edges[-1])), svg.upwards(0, max(float(counts.max()), 1.0) * 1.05)
+    x, y = (
+        svg.across(float(edges[0]), float(edges[-1])),
+        svg.upwards(0, max(float(counts.max()), 1.0) * 1.05, whole=True),
+    )
     left, top = x(edges), y(counts)
     bars = [
         svg.box(
@@ -71,7 +74,7 @@ def against_degree(known: Facts) -> str:
     degree, value, labelled = known.degree[strongest], known.value[strongest], known.labelled[strongest]
     place = np.maximum(degree, 0.5)  # a logarithmic axis has no 0: it gets a tick of its own
     zeros = bool((degree == 0).any())
-    x = svg.across(0.4 if zeros else 0.8, max(float(place.max()) * 1.2, 2.0), log=True)
+    x = svg.across(0.4 if zeros else 0.8, max(float(place.max()) * 1.2, 2.0), log=True, whole=True)
     y = svg.upwards(*svg.span(value))
     marks = [
         svg.dots(x(place[mask]), y(value[mask]), kind)
@@ -147,8 +150,7 @@ def convergence(run: Run) -> str:
     if not told.any():
         return figure(title, "", "Too few orders were drawn to compare the values with those of 20 orders before.")
     moved, orders = run.change[told], orders[told]
-    told_tolerance = (run.story.get("stop") or {}).get("tolerance")
-    tolerance = float(told_tolerance) if isinstance(told_tolerance, int | float) else 0.0
+    tolerance = limits(run).get("tolerance", 0.0)
     heights = np.append(moved, tolerance) if tolerance > 0 else moved
     x = svg.across(*_from_zero(orders))
     y = svg.upwards(float(heights.min()) * 0.8, float(heights.max()) * 1.25, log=True)

@@ -64,6 +64,12 @@ def by_rows(run: Run) -> Facts:
     )
 
 
+def limits(run: Run) -> dict[str, float]:
+    """What could end the run; with a number of orders that was asked for, convergence could not."""
+    stop = {name: limit for name, limit in (run.story.get("stop") or {}).items() if limit is not None}
+    return {name: stop[name] for name in stop if "permutations" not in stop or name in ("permutations", "max_seconds")}
+
+
 def column(table: "pd.DataFrame", name: str) -> FloatArray:
     """A column as floats; one of an empty table has no type of its own."""
     return table[name].to_numpy(dtype=np.float64)

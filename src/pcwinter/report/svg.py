@@ -17,13 +17,14 @@ MINUS = "\N{MINUS SIGN}"  # as wide as a plus
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A number to a position; `log` for a logarithmic one."""
+    """A number to a position; `log` for a logarithmic one, `whole` for ticks at whole numbers only."""
 
     low: float
     high: float
     begin: float
     end: float
     log: bool = False
+    whole: bool = False
 
     def __call__(self, x: FloatArray | Sequence[float]) -> FloatArray:
         """Positions of numbers."""
@@ -35,11 +36,12 @@ class Scale:
     def ticks(self, about: int = 5) -> list[float]:
         """Round numbers within the scale."""
         if not self.log:
-            return round_numbers(self.low, self.high, about)
+            return [tick for tick in round_numbers(self.low, self.high, about) if not self.whole or tick == round(tick)]
         tens = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         for factors in ((1,), (1, 3), (1, 2, 5), range(1, 10)):
             ticks = [k * 10.0**ten for ten in tens for k in factors]
             ticks = [tick for tick in ticks if self.low * 0.999 <= tick <= self.high * 1.001]
+            ticks = [tick for tick in ticks if not self.whole or tick == round(tick)]
             if len(ticks) >= 3:
                 break
         return ticks[:: 1 + len(ticks) // 8]
@@ -60,14 +62,14 @@ def span(x: FloatArray, pad: float = 0.04) -> tuple[float, float]:
     return low - room, high + room
 
 
-def across(low: float, high: float, *, log: bool = False) -> Scale:
+def across(low: float, high: float, *, log: bool = False, whole: bool = False) -> Scale:
     """The horizontal scale of a chart."""
-    return Scale(low, high, LEFT, WIDTH - RIGHT, log)
+    return Scale(low, high, LEFT, WIDTH - RIGHT, log, whole)
 
 
-def upwards(low: float, high: float, *, log: bool = False) -> Scale:
+def upwards(low: float, high: float, *, log: bool = False, whole: bool = False) -> Scale:
     """The vertical scale of a chart."""
-    return Scale(low, high, HEIGHT - BOTTOM, TOP, log)
+    return Scale(low, high, HEIGHT - BOTTOM, TOP, log, whole)
 
 
 def number(x: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pcwinter.report.facts import Facts
+from pcwinter.report.facts import Facts, limits
 from pcwinter.report.svg import MINUS
 from pcwinter.runs import Run
 
@@ -121,7 +121,7 @@ def settings(run: Run) -> str:
         "utilities computed": story["evaluations"],
         "seconds of preparation": f"{story['setup_seconds']:.2f}",
         "seconds of walks": f"{story['seconds']:.2f}",
-        **{f"stop: {name.replace('_', ' ')}": value for name, value in (story.get("stop") or {}).items()},
+        **{f"asked: {name.replace('_', ' ')}": limit for name, limit in limits(run).items()},
     }
     head = {"head": story["head"], **(story["calibration"] or {})}
     parts = {"Asked for": story["asked"], "Head": head, "Graph": counts, "Work": work, "Versions": story["versions"]}
