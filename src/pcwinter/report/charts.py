@@ -11,6 +11,7 @@ from pcwinter.runs import Run
 
 BLOCK = 10  # orders between two entries of `run.change`
 BINS = 40
+MANY = 200  # from here on a histogram does not reach to the farthest value
 DOTS = 5_000  # in a scatter plot
 ROWS = 24  # classes in a chart
 ROW = 34  # their height
@@ -35,37 +36,38 @@ def distributions(run: Run, known: Facts) -> list[str]:
 
 
 def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
-    low, high = min(float(value.min()), 0.0), max(float(value.max()), 0.0)
-    step = ((high - low) or 1.0) / BINS
-    edges = np.arange(np.floor(low / step), max(np.ceil(high / step), np.floor(low / step) + 1) + 1) * step
-    counts = np.histogram(value[value != 0], edges)[0]  # a bin ends at 0: no bar mixes signs
-    x, y = (
-        svg.across(float(edges[0]), float(edges[-1])),
-        svg.upwards(0, max(float(counts.max()), 1.0) * 1.05, whole=True),
-    )
-    left, top = x(edges), y(counts)
+    edges = _bins(value)
+    inside = np.clip(value[value != 0], edges[0], edges[-1])
+    counts = np.histogram(inside, edges)[0]
+    x = svg.across(float(edges[0]), float(edges[-1]))
+    y = svg.upwards(0, max(float(counts.max()), 1.0) * 1.05, whole=True)
+    left, top = x(edges).tolist(), y(counts).tolist()
     bars = [
         svg.box(
-            left[k] + 0.5,
-            top[k],
-            left[k + 1] - left[k] - 1,
-            y.begin - top[k],
-            "bar neg" if edge < -step / 2 else "bar pos",
+            left[k] + 0.5, top[k], left[k + 1] - left[k] - 1, y.begin - top[k], f"bar {'neg' if end <= 0 else 'pos'}"
         )
-        for k, edge in enumerate(edges[:-1])
+        for k, end in enumerate(edges[1:].tolist())
         if counts[k]
     ]
-    clear = np.abs(value) > 2 * stderr if np.isfinite(stderr).all() else np.ones(len(value), dtype=bool)
+    told = bool(np.isfinite(stderr).all())
+    clear = np.abs(value) > 2 * stderr if told else value != 0
     helps, harms = int((clear & (value > 0)).sum()), int((clear & (value < 0)).sum())
+    by = " by more than two standard errors" if told else ""
     zeros = f"; {int((value == 0).sum()):,} are exactly 0 and not drawn" if (value == 0).any() else ""
-    by = " by more than two standard errors" if np.isfinite(stderr).all() else ""
+    beyond = " The outermost bars hold all that lies beyond." if np.any(inside != value[value != 0]) else ""
     worth = f"Together they are worth {svg.signed(value.sum())}."
-    caption = f"{len(value):,} in all. {helps:,} help and {harms:,} harm{by}{zeros}. {worth}"
-    picture = svg.picture(
-        svg.axes(x, y, "value", "count") + "".join(bars),
-        f"Histogram of the values of {title.lower()}, from {value.min():.4f} to {value.max():.4f}. {caption}",
-    )
-    return figure(title, picture, caption)
+    caption = f"{len(value):,} in all. {helps:,} help and {harms:,} harm{by}{zeros}. {worth}{beyond}"
+    words = f"Histogram of the values of {title.lower()}, from {svg.signed(value.min())} to {svg.signed(value.max())}."
+    return figure(title, svg.picture(svg.axes(x, y, "value", "count") + "".join(bars), f"{words} {caption}"), caption)
+
+
+def _bins(value: FloatArray) -> FloatArray:
+    """Edges of the bins, 0 among them so that no bar mixes signs; of many values the outermost ones do not set them."""
+    ends = np.percentile(value, (0.5, 99.5) if len(value) >= MANY else (0, 100))
+    low, high = min(float(ends[0]), 0.0), max(float(ends[1]), 0.0)
+    step = ((high - low) or 1.0) / BINS
+    first, last = int(np.floor(low / step + 1e-9)), int(np.ceil(high / step - 1e-9))
+    return np.asarray(np.arange(first, max(last, first + 1) + 1) * step)
 
 
 def against_degree(known: Facts) -> str:
@@ -158,7 +160,7 @@ def convergence(run: Run) -> str:
     if tolerance > 0:
         (at,) = y([tolerance]).tolist()
         parts.append(svg.line([(svg.LEFT, at), (svg.WIDTH - svg.RIGHT, at)], "limit"))
-        parts.append(svg.text(svg.WIDTH - svg.RIGHT, at - 5, f"tolerance {tolerance:g}", "label", "end"))
+        parts.append(svg.text(svg.LEFT + 8, at - 6, f"tolerance {tolerance:g}", "label", "start"))
     parts.append(svg.line(zip(x(orders).tolist(), y(moved).tolist(), strict=True), "curve"))
     parts.append(svg.dots(x(orders[-1:]), y(moved[-1:]), "dot labelled"))
     caption = (

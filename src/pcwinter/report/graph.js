@@ -116,9 +116,13 @@ function draw() {
   pen.lineCap = "round";
   for (const path of [...chosen.paths].reverse()) {
     pen.strokeStyle = path.value < 0 ? palette.neg : path.value > 0 ? palette.pos : palette.muted;
-    pen.lineWidth = path.value === 0 ? 1.5 : 3.5;
     pen.setLineDash(path.value < 0 ? [7, 6] : []);
-    for (let k = 1; k < path.steps.length; k++) if (path.steps[k - 1] < drawn && path.steps[k] < drawn) stroke(path.steps[k - 1], path.steps[k]);
+    const here = path.steps.filter((step) => step < drawn);
+    for (let k = 1; k < here.length; k++) {
+      const step = path.steps.indexOf(here[k]) - path.steps.indexOf(here[k - 1]) === 1; // else nodes that are not drawn lie between
+      pen.lineWidth = step && path.value !== 0 ? 3.5 : 1.2;
+      stroke(here[k - 1], here[k]);
+    }
   }
   pen.setLineDash([]);
   for (const k of chosen.lit) if (k < drawn) drawNode(k, false);

@@ -8,7 +8,7 @@ import numpy as np
 from pcwinter._types import FloatArray, IntArray
 
 MARGIN = 1.0  # between components, in mean lengths of an edge
-ASPECT = 1.5  # width of the drawing over its height
+ASPECT = 1.4  # width of the drawing over its height
 CELL = 0.5  # of the raster that components are packed on
 
 
@@ -41,16 +41,24 @@ def _draw(component: Any) -> FloatArray:  # noqa: ANN401  igraph has no types
 
 
 def _pack(drawn: list[FloatArray]) -> list[FloatArray]:
-    """Corners of boxes, the large ones first, each as far up and then as far left as it finds room."""
+    """Corners of boxes: of some widths to fill, the one that comes nearest to the shape of the view."""
     sizes = [np.ceil((positions.max(axis=0) + MARGIN) / CELL).astype(int) for positions in drawn]
     area = sum(float(size.prod()) for size in sizes)
-    width = max([int(np.sqrt(area * ASPECT)), *(int(size[0]) for size in sizes)], default=0)
-    corners = [np.zeros(2)] * len(drawn)
+    least = max((int(size[0]) for size in sizes), default=1)
+    widths = {max(least, int(np.sqrt(area * ASPECT) * factor)) for factor in np.linspace(0.9, 1.8, 10)}
+    packed = [_fill(sizes, width) for width in sorted(widths)]
+    return min(packed, key=lambda way: way[1])[0]
+
+
+def _fill(sizes: list[IntArray], width: int) -> tuple[list[FloatArray], float]:
+    """Boxes, the large ones first, each as far up and then as far left as it finds room; and the view that takes."""
+    corners = [np.zeros(2)] * len(sizes)
     depth = np.zeros(width, dtype=np.int64)  # how far down each column of cells is taken
-    for k in sorted(range(len(drawn)), key=lambda k: -int(sizes[k].prod())):
+    for k in sorted(range(len(sizes)), key=lambda k: -int(sizes[k].prod())):
         across, down = sizes[k].tolist()
         top = np.lib.stride_tricks.sliding_window_view(depth, across).max(axis=1)
         x = int(top.argmin())
         corners[k] = np.array([x, top[x]]) * CELL
         depth[x : x + across] = top[x] + down
-    return corners
+    taken = int((depth > 0).sum())
+    return corners, max(taken / ASPECT, float(depth.max()))

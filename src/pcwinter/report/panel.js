@@ -35,12 +35,16 @@ function facts(pairs) {
   return make("dl", {}, ...pairs.flatMap(([name, fact]) => [make("dt", {}, name), make("dd", {}, fact)]));
 }
 
+/** Whether a path never changed the model in any order, as far as the digits tell. */
+const quiet = (path) => path.value === 0 && !path.stderr;
+
 function groupSection(group) {
   const digits = decimals + 1;
   const heading = make("p", { class: "through" }, make("span", {}, "Through ", make("strong", {}, nodeLink(group.root)), `, class ${className(group.root)}`),
     make("span", { class: "figure" }, make("span", { class: tone(group.total) }, verdict(group.total)), ` ${signed(group.total, digits)}`));
-  const further = group.count - group.paths.length;
-  return make("div", { class: "root" }, heading, make("ul", {}, ...group.paths.map(pathItem)),
+  const paths = group.paths.filter((path) => !quiet(path));
+  const further = group.count - paths.length;
+  return make("div", { class: "root" }, heading, make("ul", {}, ...paths.map(pathItem)),
     further ? make("p", { class: "note" }, `and ${counted(further, "weaker path")}, together ${signed(group.rest, digits)}`) : null);
 }
 
@@ -60,7 +64,7 @@ function nodePanel(k) {
       ["Class", className(k)],
       ["Labelled", nodes.labelled[k] ? "yes" : "no"],
       ["Degree", nodes.degree[k]],
-      ["Steps from a labelled node", nodes.distance[k]],
+      ["Distance", counted(nodes.distance[k], "step")],
       ["Value of paths", withError(nodes.value_path[k], nodes.stderr_path[k])],
       ...validation(nodes, k),
       ["Players", nodes.players[k].toLocaleString("en")],
@@ -72,11 +76,14 @@ function nodePanel(k) {
     return parts;
   }
   parts.push(make("h4", {}, "Players behind the value, by labelled node"));
-  parts.push(...found.map(groupSection));
+  const loud = found.filter((group) => !group.paths.every(quiet));
+  parts.push(...loud.map(groupSection));
   if (!found.length) parts.push(make("p", { class: "note" }, "It has no player that can change the model."));
   const left = [];
-  if (groups.left_roots[k]) {
-    left.push(`${counted(groups.left_paths[k], "path")} from ${counted(groups.left_roots[k], "further labelled node")}, together ${signed(groups.left_total[k], decimals + 1)}.`);
+  const leftRoots = groups.left_roots[k] + found.length - loud.length;
+  if (leftRoots) {
+    const paths = found.filter((group) => !loud.includes(group)).reduce((sum, group) => sum + group.count, groups.left_paths[k]);
+    left.push(`${counted(paths, "path")} from ${counted(leftRoots, loud.length ? "further labelled node" : "labelled node")}, together ${signed(groups.left_total[k], decimals + 1)}.`);
   }
   if (groups.null[k]) left.push(`${counted(groups.null[k], "null player")}: walks that add no edge, worth exactly 0 by definition.`);
   parts.push(...left.map((line) => make("p", { class: "note" }, line)));
@@ -85,7 +92,7 @@ function nodePanel(k) {
 
 function edgePanel(e) {
   const [a, b] = [edges.source[e], edges.target[e]];
-  const paths = playersOfEdge(a, b);
+  const paths = playersOfEdge(a, b).filter((path) => !quiet(path));
   const all = groups.left_roots.every((n) => n === 0) && a < nodes.listed && b < nodes.listed;
   return [
     make("h3", {}, "Edge ", nodeLink(a), " – ", nodeLink(b)),

@@ -9,7 +9,7 @@ function repaint() {
 function start() {
   const lines = drawing.source.length;
   const parts = [];
-  if (drawn < nodes.of) parts.push(`Of ${counted(nodes.of, "node")} ${firstNodes(drawn)} are drawn`);
+  if (drawn < nodes.of) parts.push(`Of ${counted(nodes.of, "node")} ${firstNodes(drawn)} are drawn, and thin lines of paths pass over nodes that are not`);
   if (lines < drawing.between) parts.push(`${parts.length ? "of" : "Of"} the ${counted(drawing.between, "edge")} between them the ${lines.toLocaleString("en")} strongest are drawn`);
   get("graph-note").textContent = `${parts.length ? `${parts.join("; ")}. ` : ""}Nodes are coloured and sized by value; choose one to see the players behind it.`;
   readPalette();

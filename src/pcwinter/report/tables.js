@@ -82,7 +82,7 @@ function startTables() {
   const whole = (name, title) => ({ title, key: (k) => nodes[name][k], right: true, cell: (k) => nodes[name][k].toLocaleString("en") });
 
   const nodeReach = reachOf(nodes, nodes.listed);
-  get("nodes-note").textContent = `${few(nodes.listed, nodes.of, "node", firstNodes(nodes.listed))}${bars} “Value of paths” counts all players whose path contains the node. Choose a node to see its players.`;
+  get("nodes-note").textContent = `${few(nodes.listed, nodes.of, "node", firstNodes(nodes.listed))}${bars} “Value of paths” counts all players whose path contains the node; “Distance” is the fewest steps from a labelled one. Choose a node to see its players.`;
   table("nodes", [
     { title: "Node", key: (k) => nodes.id[k], cell: (k) => nodeLink(k, true) },
     { title: "Class", key: className, cell: className },
