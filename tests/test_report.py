@@ -81,15 +81,18 @@ def test_the_tables_hold_the_numbers_of_the_run(run: Run) -> None:
     assert edges["stderr"] == [by_ends[pair].stderr for pair in ends]
 
 
-def test_the_players_of_all_nodes_are_those_of_the_run(run: Run) -> None:
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_the_players_of_all_nodes_are_those_of_the_run(tmp_path: Path, hops: int) -> None:
+    run = small_run(tmp_path, hops=hops)
     shown = embedded(report.page(run))
     number = dict(zip(run.nodes["node"], run.number.tolist(), strict=True))
     numbers = [number[name] for name in shown["nodes"]["id"]]
     found, sums = [], node_sums(run)
+    half = 0.51 * 10.0 ** -(shown["decimals"] + 1)  # of the last digit, which every player is rounded to
     for node in range(shown["nodes"]["listed"]):
         players = paths_of(shown, node)
         found += [tuple(numbers[step] for step in path) for path, _ in players]
-        assert sum(value for _, value in players) == pytest.approx(sums[numbers[node]], abs=1e-4)
+        assert sum(value for _, value in players) == pytest.approx(sums[numbers[node]], abs=len(players) * half)
     assert sorted(found) == sorted(nonnull(run))
     assert sum(shown["groups"]["null"]) == int(run.null.sum())
     assert not any(shown["groups"]["left_roots"])
@@ -207,6 +210,7 @@ def test_the_sentences_of_special_runs(tmp_path: Path) -> None:
     exact = report.page(small_run(tmp_path / "b", pw_graph(), exactly=True))
     assert "All orders were enumerated, so that there is no sampling error." in exact
     assert "over all permitted orders" in exact
+    assert "there is nothing to converge" in exact
     again = small_run(tmp_path / "c", bootstrap=20)
     bootstrapped = report.page(again)
     assert "the one called validation covers" in bootstrapped
@@ -262,6 +266,8 @@ def test_convergence_has_a_line_at_the_tolerance(run: Run) -> None:
     assert "4.00% at the end" in page
     (curve,) = re.findall(r'<polyline points="([^"]*)" class="curve"', page)
     assert len(curve.split()) == 3
+    still = with_story(replace(run, change=np.array([np.inf, np.inf, 0.0])), permutations=30)
+    assert "0.00% at the end" in report.page(still)
 
 
 def test_curves_of_experiments(run: Run, tmp_path: Path) -> None:

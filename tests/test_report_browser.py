@@ -194,6 +194,13 @@ def test_zoom_and_pan(opened: Open, run: Run) -> None:
         moved = page.evaluate("id => window.pcwinter.position(id)", a)
         assert moved == pytest.approx([x - 30, y + 40])
         expect(page.locator("#panel")).to_contain_text("Choose a node")  # a drag is no click
+        before = gap()
+        fingers = [(1, 100), (2, 200)]
+        for finger, place in fingers:
+            touch = {"pointerId": finger, "pointerType": "touch", "clientX": box["x"] + place, "clientY": box["y"] + 50}
+            canvas.dispatch_event("pointerdown", touch)
+        canvas.dispatch_event("pointermove", {**touch, "clientX": box["x"] + 300})
+        assert gap() == pytest.approx(before * 2)
 
 
 def test_tables_sort(opened: Open, run: Run) -> None:

@@ -4,9 +4,9 @@ from html import escape
 
 import numpy as np
 
-from pcwinter._types import FloatArray, IntArray
+from pcwinter._types import FloatArray
 from pcwinter.report import svg
-from pcwinter.report.facts import Facts, limits
+from pcwinter.report.facts import Facts, exact, limits
 from pcwinter.runs import Run
 
 BLOCK = 10  # orders between two entries of `run.change`
@@ -49,7 +49,7 @@ def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
         for k, end in enumerate(edges[1:].tolist())
         if counts[k]
     ]
-    told = bool(np.isfinite(stderr).all())
+    told = bool(np.isfinite(stderr).all() and stderr.any())
     clear = np.abs(value) > 2 * stderr if told else value != 0
     helps, harms = int((clear & (value > 0)).sum()), int((clear & (value < 0)).sum())
     by = " by more than two standard errors" if told else ""
@@ -148,13 +148,20 @@ def convergence(run: Run) -> str:
     """How much the values still moved, on a logarithmic axis; a sentence when there is nothing to draw."""
     title = "Movement of the node values"
     orders = np.minimum(BLOCK * (1 + np.arange(len(run.change))), run.story["permutations"])
-    told = np.isfinite(run.change) & (run.change > 0)
-    if not told.any():
+    told = run.change[np.isfinite(run.change)]
+    if exact(run):
+        return figure(title, "", "All orders were enumerated: there is nothing to converge.")
+    if not len(told):
         return figure(title, "", "Too few orders were drawn to compare the values with those of 20 orders before.")
-    moved, orders = run.change[told], orders[told]
-    tolerance = limits(run).get("tolerance", 0.0)
+    caption = (
+        f"How much the node values moved over the last 20 orders, as a share of their size: {told[-1]:.2%} at the end."
+    )
+    drawn = np.isfinite(run.change) & (run.change > 0)  # a logarithmic axis has no 0
+    if not drawn.any():
+        return figure(title, "", caption)
+    moved, orders, tolerance = run.change[drawn], orders[drawn], limits(run).get("tolerance", 0.0)
     heights = np.append(moved, tolerance) if tolerance > 0 else moved
-    x = svg.across(*_from_zero(orders))
+    x = svg.across(0.0, float(orders.max()) * 1.03)
     y = svg.upwards(float(heights.min()) * 0.8, float(heights.max()) * 1.25, log=True)
     parts = [svg.axes(x, y, "orders", "relative change")]
     if tolerance > 0:
@@ -163,11 +170,4 @@ def convergence(run: Run) -> str:
         parts.append(svg.text(svg.LEFT + 8, at - 6, f"tolerance {tolerance:g}", "label", "start"))
     parts.append(svg.line(zip(x(orders).tolist(), y(moved).tolist(), strict=True), "curve"))
     parts.append(svg.dots(x(orders[-1:]), y(moved[-1:]), "dot labelled"))
-    caption = (
-        f"How much the node values moved over the last 20 orders, as a share of their size: {moved[-1]:.2%} at the end."
-    )
     return figure(title, svg.picture("".join(parts), caption), caption)
-
-
-def _from_zero(orders: IntArray) -> tuple[float, float]:
-    return 0.0, float(orders.max()) * 1.03

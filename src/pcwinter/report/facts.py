@@ -64,6 +64,11 @@ def by_rows(run: Run) -> Facts:
     )
 
 
+def exact(run: Run) -> bool:
+    """Whether all orders were enumerated: then there was nothing to seed."""
+    return "seed" not in run.story["asked"]
+
+
 def limits(run: Run) -> dict[str, float]:
     """What could end the run; with a number of orders that was asked for, convergence could not."""
     stop = {name: limit for name, limit in (run.story.get("stop") or {}).items() if limit is not None}

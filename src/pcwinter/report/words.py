@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pcwinter.report.facts import Facts, limits
+from pcwinter.report.facts import Facts, exact, limits
 from pcwinter.report.svg import MINUS
 from pcwinter.runs import Run
 
@@ -48,11 +48,6 @@ def numbers(run: Run, known: Facts) -> str:
         (f"{story['permutations']:,}", "orders, all there are" if exact(run) else "orders sampled"),
     ]
     return "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(figure)}</dd></div>" for figure, name in pairs)
-
-
-def exact(run: Run) -> bool:
-    """Whether all orders were enumerated: then there was nothing to seed."""
-    return "seed" not in run.story["asked"]
 
 
 def meaning(run: Run, known: Facts) -> list[str]:
