@@ -10,7 +10,7 @@ from pcwinter.report.facts import Facts, exact, limits
 from pcwinter.runs import Run
 
 BLOCK = 10  # orders between two entries of `run.change`
-BINS = 40
+BINS = 40  # at most
 MANY = 200  # from here on a histogram does not reach to the farthest value
 DOTS = 5_000  # in a scatter plot
 ROWS = 24  # classes in a chart
@@ -37,7 +37,8 @@ def distributions(run: Run, known: Facts) -> list[str]:
 
 def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
     edges = _bins(value)
-    inside = np.clip(value[value != 0], edges[0], edges[-1])
+    changed = value[value != 0]
+    inside = np.clip(changed, edges[0], edges[-1])
     counts = np.histogram(inside, edges)[0]
     x = svg.across(float(edges[0]), float(edges[-1]))
     y = svg.upwards(0, max(float(counts.max()), 1.0) * 1.05, whole=True)
@@ -54,7 +55,7 @@ def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
     helps, harms = int((clear & (value > 0)).sum()), int((clear & (value < 0)).sum())
     by = " by more than two standard errors" if told else ""
     zeros = f"; {int((value == 0).sum()):,} are exactly 0 and not drawn" if (value == 0).any() else ""
-    beyond = " The outermost bars hold all that lies beyond." if np.any(inside != value[value != 0]) else ""
+    beyond = " The outermost bars hold all that lies beyond." if not np.allclose(inside, changed, atol=0) else ""
     worth = f"Together they are worth {svg.signed(value.sum())}."
     caption = f"{len(value):,} in all. {helps:,} help and {harms:,} harm{by}{zeros}. {worth}{beyond}"
     words = f"Histogram of the values of {title.lower()}, from {svg.signed(value.min())} to {svg.signed(value.max())}."
@@ -65,7 +66,7 @@ def _bins(value: FloatArray) -> FloatArray:
     """Edges of the bins, 0 among them so that no bar mixes signs; of many values the outermost ones do not set them."""
     ends = np.percentile(value, (0.5, 99.5) if len(value) >= MANY else (0, 100))
     low, high = min(float(ends[0]), 0.0), max(float(ends[1]), 0.0)
-    step = ((high - low) or 1.0) / BINS
+    step = ((high - low) or 1.0) / min(BINS, 8 + 2 * int(np.sqrt(len(value))))
     first, last = int(np.floor(low / step + 1e-9)), int(np.ceil(high / step - 1e-9))
     return np.asarray(np.arange(first, max(last, first + 1) + 1) * step)
 

@@ -110,7 +110,6 @@ def _drawing(known: Facts, listed: IntArray, local: IntArray) -> dict[str, Any]:
         "x": rounded(at[:, 0], 2),
         "y": rounded(at[:, 1], 2),
         **_ends(ends[lines]),
-        "value": rounded(known.edge_value[lines], known.decimals),
         "between": len(inside),
     }
 

@@ -24,7 +24,7 @@ const radius = (k) => (3.2 + 5.5 * Math.sqrt(Math.abs(nodes.value[k]) / strength
 const place = (k) => [drawing.x[k] * view.scale + view.x, drawing.y[k] * view.scale + view.y];
 
 /** Show all drawn nodes, or some of them with room around. */
-function fit(some = drawing.x.map((_, k) => k), margin = 20, largest = 90) {
+function fit(some = drawing.x.map((_, k) => k), margin = 24, largest = 120) {
   const [xs, ys] = [some.map((k) => drawing.x[k]), some.map((k) => drawing.y[k])];
   const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   view.scale = Math.min((view.width - 2 * margin) / Math.max(right - left, 1e-9), (view.height - 2 * margin) / Math.max(bottom - top, 1e-9), largest);
@@ -155,7 +155,7 @@ function light(ends, paths, near) {
   chosen.paths = paths;
   chosen.lit = new Set([...ends, ...paths.flatMap((path) => path.steps)]);
   const here = ends.filter((k) => k < drawn);
-  if (here.length && near) fit([...chosen.lit].filter((k) => k < drawn), 70, 60);
+  if (here.length && near) fit([...chosen.lit].filter((k) => k < drawn), 70, 80);
   else if (here.length) {
     const outside = here.some((k) => { const [x, y] = place(k); return x < 24 || y < 24 || x > view.width - 24 || y > view.height - 24; });
     if (outside) {
