@@ -46,10 +46,10 @@ def test_the_line_says_where_the_run_stands() -> None:
     assert display.line(2) == "preparing, 0:02"
     assert "compiles its inner loops" in display.line(20)
     display(after(10, np.inf))
-    assert display.line(3) == "10 orders · too early to compare (stops below 0.05) · 10,000 utilities/s · 0:03"
+    assert display.line(3) == "10 orders · too early to compare (stops below 5%) · 10,000 utilities/s · 0:03"
     display(after(30, 0.5))
     assert display.line(5) == (
-        "30 orders · values moved by 50.0% (stops below 0.05) · 10,000 utilities/s · 0:05, about 0:27 left"
+        "30 orders · values moved by 50.0% (stops below 5%) · 10,000 utilities/s · 0:05, about 0:27 left"
     )
 
 
