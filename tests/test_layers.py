@@ -34,6 +34,7 @@ FLOW = [
     "judging",
     "checkpoints",
     "runs",
+    "report",
     "_files",
     "datasets",
     "_names",

@@ -1,0 +1,171 @@
+"""Facts -> charts: distributions, convergence, and value against degree, distance and class, as figures of HTML."""
+
+from html import escape
+
+import numpy as np
+
+from pcwinter._types import FloatArray, IntArray
+from pcwinter.report import svg
+from pcwinter.report.facts import Facts, limits
+from pcwinter.runs import Run
+
+BLOCK = 10  # orders between two entries of `run.change`
+BINS = 40
+DOTS = 5_000  # in a scatter plot
+ROWS = 24  # classes in a chart
+ROW = 34  # their height
+
+
+def figure(title: str, picture: str, caption: str = "") -> str:
+    """A chart with its heading above and a sentence below."""
+    below = f"<p>{escape(caption)}</p>" if caption else ""
+    return f"<figure><figcaption><h3>{escape(title)}</h3></figcaption>{picture}{below}</figure>"
+
+
+def distributions(run: Run, known: Facts) -> list[str]:
+    """Histograms of the values of labelled nodes, of other nodes, and of edges."""
+    stderr = run.nodes["stderr"].to_numpy(dtype=np.float64)
+    edge_stderr = run.edges["stderr"].to_numpy(dtype=np.float64)
+    parts = [
+        ("Labelled nodes", known.value[known.labelled], stderr[known.labelled]),
+        ("Other nodes", known.value[~known.labelled], stderr[~known.labelled]),
+        ("Edges", known.edge_value, edge_stderr),
+    ]
+    return [_histogram(title, value, error) for title, value, error in parts if len(value)]
+
+
+def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
+    low, high = min(float(value.min()), 0.0), max(float(value.max()), 0.0)
+    step = ((high - low) or 1.0) / BINS
+    edges = np.arange(np.floor(low / step), max(np.ceil(high / step), np.floor(low / step) + 1) + 1) * step
+    counts = np.histogram(value[value != 0], edges)[0]  # a bin ends at 0: no bar mixes signs
+    x, y = (
+        svg.across(float(edges[0]), float(edges[-1])),
+        svg.upwards(0, max(float(counts.max()), 1.0) * 1.05, whole=True),
+    )
+    left, top = x(edges), y(counts)
+    bars = [
+        svg.box(
+            left[k] + 0.5,
+            top[k],
+            left[k + 1] - left[k] - 1,
+            y.begin - top[k],
+            "bar neg" if edge < -step / 2 else "bar pos",
+        )
+        for k, edge in enumerate(edges[:-1])
+        if counts[k]
+    ]
+    clear = np.abs(value) > 2 * stderr if np.isfinite(stderr).all() else np.ones(len(value), dtype=bool)
+    helps, harms = int((clear & (value > 0)).sum()), int((clear & (value < 0)).sum())
+    zeros = f"; {int((value == 0).sum()):,} are exactly 0 and not drawn" if (value == 0).any() else ""
+    by = " by more than two standard errors" if np.isfinite(stderr).all() else ""
+    worth = f"Together they are worth {svg.signed(value.sum())}."
+    caption = f"{len(value):,} in all. {helps:,} help and {harms:,} harm{by}{zeros}. {worth}"
+    picture = svg.picture(
+        svg.axes(x, y, "value", "count") + "".join(bars),
+        f"Histogram of the values of {title.lower()}, from {value.min():.4f} to {value.max():.4f}. {caption}",
+    )
+    return figure(title, picture, caption)
+
+
+def against_degree(known: Facts) -> str:
+    """A dot per node over its degree."""
+    strongest = np.argsort(-np.abs(known.value), kind="stable")[:DOTS]
+    degree, value, labelled = known.degree[strongest], known.value[strongest], known.labelled[strongest]
+    place = np.maximum(degree, 0.5)  # a logarithmic axis has no 0: it gets a tick of its own
+    zeros = bool((degree == 0).any())
+    x = svg.across(0.4 if zeros else 0.8, max(float(place.max()) * 1.2, 2.0), log=True, whole=True)
+    y = svg.upwards(*svg.span(value))
+    marks = [
+        svg.dots(x(place[mask]), y(value[mask]), kind)
+        for mask, kind in ((~labelled, "dot"), (labelled, "dot labelled"))
+    ]
+    if zeros:
+        marks.append(svg.text(float(x([0.5])[0]), svg.HEIGHT - svg.BOTTOM + 18, "0", "tick"))
+    few = f" Shown are the {DOTS:,} strongest nodes." if len(strongest) < len(known.value) else ""
+    caption = f"Squares are labelled nodes, dots all others. Degrees are those of the training graph.{few}"
+    picture = svg.picture(
+        svg.axes(x, y, "degree", "value", zero=True) + "".join(marks),
+        f"Value of {len(value):,} nodes against their degree, from {degree.min()} to {degree.max()}.",
+    )
+    return figure("Value against degree", picture, caption)
+
+
+def against_distance(known: Facts) -> str:
+    """A box per number of steps from the nearest labelled node."""
+    names = ["labelled", "1 step", *(f"{k} steps" for k in range(2, int(known.distance.max()) + 1))]
+    rows = [(name, known.value[known.distance == k]) for k, name in enumerate(names)]
+    words = " Distance: the fewest steps from a labelled node."
+    return _boxes("Value against distance", [row for row in rows if len(row[1])], words)
+
+
+def against_class(known: Facts) -> str:
+    """A box per class, the most frequent ones when there are many."""
+    sizes = np.bincount(known.kind, minlength=len(known.classes))
+    kinds = [k for k in range(len(sizes)) if sizes[k]]
+    shown = sorted(sorted(kinds, key=lambda k: -sizes[k])[:ROWS])
+    few = f" Shown are the {ROWS} most frequent of {len(kinds)} classes." if len(shown) < len(kinds) else ""
+    return _boxes("Value against class", [(known.classes[k], known.value[known.kind == k]) for k in shown], few)
+
+
+def _boxes(title: str, rows: list[tuple[str, FloatArray]], few: str) -> str:
+    """Horizontal boxes, one per row, with the number of nodes and the sum of their values."""
+    ends = np.array([np.percentile(value, (5, 25, 50, 75, 95)) for _, value in rows])
+    label, sums = 104, 76  # widths of the columns beside the boxes
+    low, high = svg.span(np.append(ends.ravel(), 0.0))
+    x = svg.Scale(low, high, label + 8, svg.WIDTH - sums)
+    bottom = 24 + ROW * len(rows)
+    parts = [svg.text(svg.WIDTH - 4, 14, "sum of values", "tick", "end")]
+    for tick in x.ticks(4):
+        (at,) = x([tick]).tolist()
+        kind = "zero" if tick == 0 else "grid"
+        parts += [svg.line([(at, 22), (at, bottom)], kind), svg.text(at, bottom + 17, svg.number(tick), "tick")]
+    for k, (name, value) in enumerate(rows):
+        y = 24 + ROW * k + ROW / 2
+        low, q1, middle, q3, high = x(ends[k]).tolist()
+        short = name if len(name) <= 14 else name[:13] + "…"
+        parts += [
+            svg.text(label, y - 1, short, "label", "end"),
+            svg.text(label, y + 12, f"n = {len(value):,}", "tick", "end"),
+            svg.line([(low, y), (high, y)], "whisker"),
+            svg.box(q1, y - 7, q3 - q1, 14, "box"),
+            svg.line([(middle, y - 7), (middle, y + 7)], "median"),
+            svg.text(svg.WIDTH - 4, y + 4, svg.signed(value.sum()), "label", "end"),
+        ]
+    caption = f"Box: the middle half, with the median; line: all but 5% at either end.{few}"
+    return figure(title, svg.picture("".join(parts), f"{title}. {_listing(rows)}", bottom + 24), caption)
+
+
+def _listing(rows: list[tuple[str, FloatArray]]) -> str:
+    return "; ".join(
+        f"{name}: median {svg.signed(np.median(value))}, sum {svg.signed(value.sum())}" for name, value in rows
+    )
+
+
+def convergence(run: Run) -> str:
+    """How much the values still moved, on a logarithmic axis; a sentence when there is nothing to draw."""
+    title = "Movement of the node values"
+    orders = np.minimum(BLOCK * (1 + np.arange(len(run.change))), run.story["permutations"])
+    told = np.isfinite(run.change) & (run.change > 0)
+    if not told.any():
+        return figure(title, "", "Too few orders were drawn to compare the values with those of 20 orders before.")
+    moved, orders = run.change[told], orders[told]
+    tolerance = limits(run).get("tolerance", 0.0)
+    heights = np.append(moved, tolerance) if tolerance > 0 else moved
+    x = svg.across(*_from_zero(orders))
+    y = svg.upwards(float(heights.min()) * 0.8, float(heights.max()) * 1.25, log=True)
+    parts = [svg.axes(x, y, "orders", "relative change")]
+    if tolerance > 0:
+        (at,) = y([tolerance]).tolist()
+        parts.append(svg.line([(svg.LEFT, at), (svg.WIDTH - svg.RIGHT, at)], "limit"))
+        parts.append(svg.text(svg.WIDTH - svg.RIGHT, at - 5, f"tolerance {tolerance:g}", "label", "end"))
+    parts.append(svg.line(zip(x(orders).tolist(), y(moved).tolist(), strict=True), "curve"))
+    parts.append(svg.dots(x(orders[-1:]), y(moved[-1:]), "dot labelled"))
+    caption = (
+        f"How much the node values moved over the last 20 orders, as a share of their size: {moved[-1]:.2%} at the end."
+    )
+    return figure(title, svg.picture("".join(parts), caption), caption)
+
+
+def _from_zero(orders: IntArray) -> tuple[float, float]:
+    return 0.0, float(orders.max()) * 1.03

@@ -1,0 +1,115 @@
+"""CSV files of a directory -> charts: the curves of the experiments found there, or what is wrong with a file.
+
+A file has the columns method, seed, X, Y. Its chart has one line per method, the mean over the seeds, in a band from
+the smallest to the largest of them.
+"""
+
+import csv
+import math
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from pcwinter.report import svg
+from pcwinter.report.charts import figure
+
+POINTS = 200  # of a line; more would not be seen
+STYLES = 6  # colours and dashes of page.css; further methods repeat the colours with other marks
+
+Curves = dict[str, dict[float, dict[str, float]]]  # method -> X -> seed -> Y
+
+
+def figures(directory: Path) -> str:
+    """HTML of a figure for every CSV file in the directory, in the order of their names; problems come last."""
+    charts, problems = "", ""
+    for path in sorted(directory.glob("*.csv")) if directory.is_dir() else []:
+        try:
+            charts += _draw(path.stem, *_read(path))
+        except (ValueError, csv.Error, OSError) as error:
+            where = escape(f"{directory.name}/{path.name}")
+            problems += f'<p class="problem">The file {where} is not shown: {escape(str(error))}.</p>'
+    return (f'<div class="charts">{charts}</div>' if charts else "") + problems
+
+
+def _read(path: Path) -> tuple[str, str, Curves]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file, strict=True)
+        header = next(lines, [])
+        if len(header) != 4 or header[:2] != ["method", "seed"]:
+            raise ValueError(f"its columns are {', '.join(header) or 'missing'}, expected method, seed and two more")
+        curves: Curves = {}
+        for line in filter(None, lines):
+            if len(line) != 4:
+                raise ValueError(f"line {lines.line_num} has {len(line)} entries, expected 4")
+            x, y = (_number(entry, lines.line_num) for entry in line[2:])
+            seeds = curves.setdefault(line[0], {}).setdefault(x, {})
+            if line[1] in seeds:
+                raise ValueError(f"line {lines.line_num} repeats a method, seed and {header[2]}")
+            seeds[line[1]] = y
+    if not curves:
+        raise ValueError("it holds no numbers")
+    return header[2], header[3], curves
+
+
+def _number(entry: str, line: int) -> float:
+    try:
+        found = float(entry)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise ValueError(f"line {line} has {entry!r} where a number is expected")
+    return found
+
+
+def _draw(name: str, x_name: str, y_name: str, curves: Curves) -> str:
+    every = np.array([y for points in curves.values() for seeds in points.values() for y in seeds.values()])
+    places = np.array([x for points in curves.values() for x in points])
+    x, y = svg.across(*svg.span(places, 0.01)), svg.upwards(*svg.span(every))
+    parts, keys, thinned = [svg.axes(x, y, x_name, y_name)], [], False
+    for k, (method, points) in enumerate(curves.items()):
+        xs = sorted(points)
+        step = math.ceil(len(xs) / POINTS)
+        thinned |= step > 1
+        xs = sorted({*xs[::step], xs[-1]})
+        at = x(xs).tolist()
+        low, mean, high = (_heights(y, points, xs, of) for of in (min, fmean, max))
+        style = f"method{k % STYLES}"
+        if any(len(points[x]) > 1 for x in xs):
+            parts.append(svg.area(zip(at, low, strict=True), zip(at, high, strict=True), f"band {style}"))
+        marks = np.linspace(0, len(xs) - 1, min(len(xs), 6)).round().astype(int)
+        line = svg.line(zip(at, mean, strict=True), f"curve {style}")
+        line += "".join(_mark(k, at[m], mean[m], style) for m in sorted(set(marks.tolist())))
+        parts.append(line)
+        sample = svg.line([(2, 8), (46, 8)], f"curve {style}") + _mark(k, 24, 8, style)
+        keys.append(f'<li><svg viewBox="0 0 48 16" aria-hidden="true">{sample}</svg>{escape(method)}</li>')
+    seeds = {seed for points in curves.values() for found in points.values() for seed in found}
+    caption = (
+        "One seed."
+        if len(seeds) == 1
+        else f"Mean over {len(seeds)} seeds; the bands reach from the smallest to the largest."
+    )
+    caption += " Of long curves only some points are drawn." if thinned else ""
+    words = f"{name}: {y_name} against {x_name} for {', '.join(curves)}."
+    legend = f'<ul class="methods">{"".join(keys)}</ul>'
+    return figure(name, svg.picture("".join(parts), words) + legend, caption)
+
+
+def _heights(
+    y: svg.Scale, points: dict[float, dict[str, float]], xs: list[float], of: Callable[[list[float]], float]
+) -> list[float]:
+    return [float(height) for height in y([of(list(points[x].values())) for x in xs])]
+
+
+def _mark(k: int, x: float, y: float, style: str) -> str:
+    """The k-th of a few shapes, so that lines differ without colour."""
+    shapes = (
+        "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+        "M-4-4h8v8h-8z",
+        "M0-5L5 4H-5z",
+        "M0-5L5 0L0 5L-5 0z",
+        "M0 5L5-4H-5z",
+    )
+    return f'<path d="{shapes[k % len(shapes)]}" transform="translate({x:.1f} {y:.1f})" class="mark {style}"/>'

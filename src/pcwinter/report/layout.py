@@ -1,0 +1,56 @@
+"""Edges -> positions: the components of a graph drawn one by one, then packed side by side; the same every time."""
+
+import random
+from typing import Any
+
+import numpy as np
+
+from pcwinter._types import FloatArray, IntArray
+
+MARGIN = 1.0  # between components, in mean lengths of an edge
+ASPECT = 1.5  # width of the drawing over its height
+CELL = 0.5  # of the raster that components are packed on
+
+
+def layout(n: int, ends: IntArray) -> FloatArray:
+    """(n, 2) positions of nodes 0..n-1, with y downwards and edges about 1 long; igraph does the drawing."""
+    import igraph  # only a report needs it
+
+    igraph.set_random_number_generator(random.Random(0))
+    try:
+        graph = igraph.Graph(n=n, edges=ends.tolist())
+        members = sorted(graph.connected_components(), key=lambda part: (-len(part), part[0]))
+        drawn = [_draw(graph.induced_subgraph(part)) for part in members]
+    finally:
+        igraph.set_random_number_generator(random)  # igraph's own default
+    at = np.zeros((n, 2))
+    for part, corner, positions in zip(members, _pack(drawn), drawn, strict=True):
+        at[part] = positions + corner
+    return at
+
+
+def _draw(component: Any) -> FloatArray:  # noqa: ANN401  igraph has no types
+    """One component with its corner at the origin, scaled to a mean edge length of 1."""
+    if component.vcount() == 1:
+        return np.zeros((1, 2))
+    positions = np.array(component.layout("kk").coords)  # Kamada-Kawai: a second for a thousand nodes
+    ends = np.array(component.get_edgelist())
+    length = float(np.linalg.norm(positions[ends[:, 0]] - positions[ends[:, 1]], axis=1).mean())
+    positions /= length or 1.0
+    return np.asarray(positions - positions.min(axis=0))
+
+
+def _pack(drawn: list[FloatArray]) -> list[FloatArray]:
+    """Corners of boxes, the large ones first, each as far up and then as far left as it finds room."""
+    sizes = [np.ceil((positions.max(axis=0) + MARGIN) / CELL).astype(int) for positions in drawn]
+    area = sum(float(size.prod()) for size in sizes)
+    width = max([int(np.sqrt(area * ASPECT)), *(int(size[0]) for size in sizes)], default=0)
+    corners = [np.zeros(2)] * len(drawn)
+    depth = np.zeros(width, dtype=np.int64)  # how far down each column of cells is taken
+    for k in sorted(range(len(drawn)), key=lambda k: -int(sizes[k].prod())):
+        across, down = sizes[k].tolist()
+        top = np.lib.stride_tricks.sliding_window_view(depth, across).max(axis=1)
+        x = int(top.argmin())
+        corners[k] = np.array([x, top[x]]) * CELL
+        depth[x : x + across] = top[x] + down
+    return corners

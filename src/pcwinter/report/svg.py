@@ -1,0 +1,140 @@
+"""Numbers -> SVG text: scales, axes and marks. Colours are classes of page.css, for light, dark and print."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+from pcwinter._types import FloatArray
+
+WIDTH, HEIGHT = 440, 270  # of a chart, in its own units; the page scales it
+LEFT, RIGHT, TOP, BOTTOM = 62, 14, 14, 44  # room for the axes
+
+MINUS = "\N{MINUS SIGN}"  # as wide as a plus
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A number to a position; `log` for a logarithmic one, `whole` for ticks at whole numbers only."""
+
+    low: float
+    high: float
+    begin: float
+    end: float
+    log: bool = False
+    whole: bool = False
+
+    def __call__(self, x: FloatArray | Sequence[float]) -> FloatArray:
+        """Positions of numbers."""
+        low, high, given = self.low, self.high, np.asarray(x, dtype=np.float64)
+        if self.log:
+            low, high, given = math.log10(low), math.log10(high), np.log10(given)
+        return np.asarray(self.begin + (given - low) / (high - low) * (self.end - self.begin))
+
+    def ticks(self, about: int = 5) -> list[float]:
+        """Round numbers within the scale."""
+        if not self.log:
+            return [tick for tick in round_numbers(self.low, self.high, about) if not self.whole or tick == round(tick)]
+        tens = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        for factors in ((1,), (1, 3), (1, 2, 5), range(1, 10)):
+            ticks = [k * 10.0**ten for ten in tens for k in factors]
+            ticks = [tick for tick in ticks if self.low * 0.999 <= tick <= self.high * 1.001]
+            ticks = [tick for tick in ticks if not self.whole or tick == round(tick)]
+            if len(ticks) >= 3:
+                break
+        return ticks[:: 1 + len(ticks) // 8]
+
+
+def round_numbers(low: float, high: float, about: int) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten, about so many of them."""
+    raw = (high - low) / about
+    ten = 10.0 ** math.floor(math.log10(raw))
+    step = next(k * ten for k in (1, 2, 5, 10) if k * ten >= raw * 0.999)
+    return [k * step for k in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+
+
+def span(x: FloatArray, pad: float = 0.04) -> tuple[float, float]:
+    """Smallest and largest with some room, never of length 0."""
+    low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
+    room = (high - low) * pad or abs(high) * 0.5 or 1.0
+    return low - room, high + room
+
+
+def across(low: float, high: float, *, log: bool = False, whole: bool = False) -> Scale:
+    """The horizontal scale of a chart."""
+    return Scale(low, high, LEFT, WIDTH - RIGHT, log, whole)
+
+
+def upwards(low: float, high: float, *, log: bool = False, whole: bool = False) -> Scale:
+    """The vertical scale of a chart."""
+    return Scale(low, high, HEIGHT - BOTTOM, TOP, log, whole)
+
+
+def number(x: float) -> str:
+    """A tick's text."""
+    return (f"{x:,.0f}" if abs(x) >= 1000 or x == int(x) else f"{x:.4g}").replace("-", MINUS)
+
+
+def signed(x: float) -> str:
+    """A value with its sign."""
+    return f"{x:+.4f}".replace("-", MINUS)
+
+
+def text(x: float, y: float, words: str, kind: str = "", anchor: str = "middle") -> str:
+    """Words at a place."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{escape(words)}</text>'
+
+
+def line(points: Iterable[tuple[float, float]], kind: str) -> str:
+    """A line through points."""
+    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline points="{places}" class="{kind}"/>'
+
+
+def area(lower: Iterable[tuple[float, float]], upper: Iterable[tuple[float, float]], kind: str) -> str:
+    """What lies between two lines."""
+    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*lower, *reversed(list(upper))])
+    return f'<polygon points="{places}" class="{kind}"/>'
+
+
+def box(x: float, y: float, width: float, height: float, kind: str) -> str:
+    """A rectangle."""
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}" class="{kind}"/>'
+
+
+def dots(x: FloatArray, y: FloatArray, kind: str) -> str:
+    """Many dots as one path of points without length: ten bytes each; the class says how wide and of what shape."""
+    if not len(x):
+        return ""
+    places = "".join(
+        f"M{a:.0f} {b:.0f}h0" for a, b in sorted(set(zip(x.round().tolist(), y.round().tolist(), strict=True)))
+    )
+    return f'<path d="{places}" class="{kind}"/>'
+
+
+def axes(x: Scale, y: Scale, x_label: str, y_label: str, *, x_ticks: bool = True, zero: bool = False) -> str:
+    """Grid, ticks and names of both axes; `zero` draws a line at height 0."""
+    left, right, bottom = LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM
+    parts = []
+    for tick in y.ticks():
+        (at,) = y([tick]).tolist()
+        parts += [line([(left, at), (right, at)], "grid"), text(left - 6, at + 4, number(tick), "tick", "end")]
+    if zero and y.low < 0 < y.high:
+        parts.append(line([(left, float(y([0.0])[0])), (right, float(y([0.0])[0]))], "zero"))
+    for tick in x.ticks() if x_ticks else []:
+        (at,) = x([tick]).tolist()
+        parts += [line([(at, bottom), (at, bottom + 4)], "rule"), text(at, bottom + 18, number(tick), "tick")]
+    parts += [
+        line([(left, bottom), (right, bottom)], "rule"),
+        text((left + right) / 2, HEIGHT - 6, x_label, "name"),
+        f'<g transform="translate(13 {(TOP + bottom) / 2:.0f}) rotate(-90)">{text(0, 0, y_label, "name")}</g>',
+    ]
+    return "".join(parts)
+
+
+def picture(body: str, description: str, height: float = HEIGHT) -> str:
+    """The element itself, with words for those who do not see it."""
+    words = escape(description, quote=True)
+    return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{words}">{body}</svg>'

@@ -1,0 +1,147 @@
+"""Run -> words: what was valued, how it ended, what the numbers mean, and what was asked for, as HTML."""
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from pcwinter.report.facts import Facts, limits
+from pcwinter.report.svg import MINUS
+from pcwinter.runs import Run
+
+METRICS = {
+    "accuracy": "accuracy on the validation nodes (0.01 is one percentage point)",
+    "macro-f1": "macro-averaged F1 score on the validation nodes",
+    "probability": "mean probability that it gives to the true class of a validation node",
+    "log-likelihood": "mean log-likelihood of the true classes of the validation nodes",
+}
+
+
+def title(run: Run) -> str:
+    """The heading of the page."""
+    return f"What the nodes and edges of {run.story['graph'] or 'this graph'} are worth"
+
+
+def warnings(run: Run) -> str:
+    """A box with the run's warnings, or nothing."""
+    items = "".join(f"<li>{escape(warning)}</li>" for warning in run.story["warnings"])
+    if not items:
+        return ""
+    heading = "Warning" if len(run.story["warnings"]) == 1 else "Warnings"
+    return (
+        f'<section class="warnings" aria-labelledby="warned"><h2 id="warned">{heading}</h2><ul>{items}</ul></section>'
+    )
+
+
+def numbers(run: Run, known: Facts) -> str:
+    """The figures at the top: utilities, and how much was valued."""
+    story = run.story
+    edges = _count(len(known.edge_value), "edge")
+    pairs = [
+        (f"{story['utility_full']:.4f}", f"{story['asked']['metric']} with everything"),
+        (f"{story['utility_roots']:.4f}", "labelled nodes alone, without edges"),
+        (f"{story['utility_empty']:.4f}", "with nothing"),
+        (f"{len(known.ids):,}", f"nodes valued, {known.labelled.sum():,} of them labelled"),
+        (edges.split()[0], f"{edges.split()[1]} valued"),
+        (f"{story['n_players']:,}", f"players, up to {_count(run.paths.shape[1] - 1, 'step')} from a labelled node"),
+        (f"{story['permutations']:,}", "orders, all there are" if exact(run) else "orders sampled"),
+    ]
+    return "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(figure)}</dd></div>" for figure, name in pairs)
+
+
+def exact(run: Run) -> bool:
+    """Whether all orders were enumerated: then there was nothing to seed."""
+    return "seed" not in run.story["asked"]
+
+
+def meaning(run: Run, known: Facts) -> list[str]:
+    """Three sentences: what a value is, what its error covers, what the values add up to."""
+    story = run.story
+    metric = METRICS.get(story["asked"]["metric"], story["asked"]["metric"])
+    drawn = "all permitted" if exact(run) else "the sampled"
+    value = (
+        f"A value is a share of the model's {metric}: the mean, over {drawn} orders in which the players join, "
+        "of how much that figure changes when the players of a node or an edge join; above zero they help the model, "
+        "below zero they harm it."
+    )
+    if exact(run):
+        error = "All orders were enumerated, so that there is no sampling error"
+    elif story["permutations"] == 1:
+        error = "One order gives no standard error, so that nothing here says how far the values are off; draw more"
+    else:
+        error = "The figure after ± is one standard error and covers the sampling of orders only"
+        error += ", not the choice of the validation nodes, of the split or of the head"
+    if "stderr_validation" in run.nodes:
+        error += "; the one called validation covers the choice of the validation nodes"
+    return [value, error + ".", _sum(run, known)]
+
+
+def _sum(run: Run, known: Facts) -> str:
+    story = run.story
+    full, empty = story["utility_full"], story["utility_empty"]
+    nodes, edges = float(known.value.sum()), float(known.edge_value.sum())
+    difference = f"{full:.4f} {MINUS} {_signed(empty)} = {full - empty:.4f}"
+    if story["asked"]["truncation"]:
+        shares = ", ".join(f"{share:g}" for share in story["asked"]["truncation"])
+        return (
+            f"Because of the truncation ({shares}), players that an order leaves out count as 0 in it, so that values "
+            f"do not add up: the nodes sum to {nodes:.4f}, while the model gains {difference} from nothing to all."
+        )
+    return (
+        f"The values of the nodes add up to what the model gains from nothing to everything, {difference}; those of "
+        f"the edges add up to {edges:.4f} of it, and the other {nodes - edges:.4f} belong to the labelled nodes "
+        "themselves."
+    )
+
+
+def _signed(x: float) -> str:
+    return f"{x:.4f}" if x >= 0 else f"({MINUS}{-x:.4f})"
+
+
+def _count(n: int, thing: str) -> str:
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def settings(run: Run) -> str:
+    """Tables of all that identifies the run."""
+    story = run.story
+    counts = {
+        "nodes": story["nodes"],
+        "edges": story["edges"],
+        "edges of the training graph": story["training_edges"],
+        "edges cut by the inductive split": story["cut_edges"],
+        "labelled nodes": story["labelled"],
+        "validation nodes": story["validation"],
+        "fingerprint": story["fingerprint"][:12],
+    }
+    work = {
+        "orders": story["permutations"],
+        "steps of walks": story["visited"],
+        "utilities computed": story["evaluations"],
+        "seconds of preparation": f"{story['setup_seconds']:.2f}",
+        "seconds of walks": f"{story['seconds']:.2f}",
+        **{f"asked: {name.replace('_', ' ')}": limit for name, limit in limits(run).items()},
+    }
+    head = {"head": story["head"], **(story["calibration"] or {})}
+    parts = {"Asked for": story["asked"], "Head": head, "Graph": counts, "Work": work, "Versions": story["versions"]}
+    return "".join(_table(name, entries) for name, entries in parts.items())
+
+
+def _table(name: str, entries: Mapping[str, Any]) -> str:
+    rows = "".join(
+        f"<tr><th scope=row>{escape(key)}</th><td>{escape(_show(x))}</td></tr>" for key, x in entries.items()
+    )
+    return f"<table><caption>{escape(name)}</caption><tbody>{rows}</tbody></table>"
+
+
+def _show(x: object) -> str:
+    if isinstance(x, bool) or x is None:
+        return "none" if x is None else str(x).lower()
+    if isinstance(x, int):
+        return f"{x:,}"
+    if isinstance(x, float):
+        return f"{x:.4g}" if np.isfinite(x) else str(x)
+    if isinstance(x, list):
+        return ", ".join(map(_show, x)) or "none"
+    return str(x)

@@ -1,0 +1,337 @@
+"""The report in a browser: it opens, sorts, filters and answers clicks and keys, and asks the network for nothing."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from pcwinter import report
+from pcwinter.runs import Run
+from small_runs import HOSTILE, HOSTILE_CLASSES, named_graph, small_run
+
+pytestmark = pytest.mark.browser
+
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+Open = Callable[..., AbstractContextManager[Page]]
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    directory = tmp_path_factory.mktemp("run")
+    found = small_run(directory)
+    (directory / "experiments").mkdir()
+    rows = [f"{method},{seed},{x},{x + seed}\n" for method in ("own", "random") for seed in (1, 2) for x in range(9)]
+    (directory / "experiments" / "dropping.csv").write_text("method,seed,dropped,accuracy\n" + "".join(rows))
+    return found
+
+
+@pytest.fixture(scope="module")
+def file(run: Run) -> Path:
+    path = run.directory / "report.html"
+    path.write_text(report.page(run), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def opened(browser: Browser, file: Path) -> Open:
+    """Opens the page, or that of another file; no errors, and no request but that for the file."""
+
+    @contextmanager
+    def open_page(path: Path = file, **options: Any) -> Iterator[Page]:  # noqa: ANN401
+        context = browser.new_context(
+            **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **options}
+        )
+        page = context.new_page()
+        errors: list[str] = []
+        requests: list[str] = []
+        page.on("console", lambda message: errors.append(message.text))
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(path.as_uri())
+        expect(page.locator("#nodes-table tbody tr").first).to_be_visible()
+        yield page
+        context.close()
+        assert errors == []
+        assert set(requests) <= {path.as_uri(), "data:,"}
+
+    return open_page
+
+
+def column(page: Page, table: str, place: int) -> list[str]:
+    return page.locator(f"#{table}-table tbody tr td:nth-child({place})").all_inner_texts()
+
+
+def number(text: str) -> float:
+    return float(text.replace("\N{MINUS SIGN}", "-"))
+
+
+def strongest(run: Run) -> str:
+    """A node with players that count and that do not start at itself."""
+    others = run.nodes[~run.nodes["labelled"]]
+    return str(others["node"].iloc[int(others["value"].abs().argmax())])
+
+
+def click_node(page: Page, name: str) -> None:
+    x, y = page.evaluate("id => window.pcwinter.position(id)", name)
+    page.locator("#canvas").click(position={"x": x, "y": y})
+
+
+def check_panel(page: Page, run: Run, name: str) -> None:
+    """The panel shows the node, and each of its players that count, with the numbers of the run."""
+    panel = page.locator("#panel")
+    expect(panel.get_by_role("heading", name=f"Node {name}", exact=True)).to_be_visible()
+    value = dict(zip(run.nodes["node"], run.nodes["value"], strict=True))[name]
+    expect(panel.locator(".big")).to_contain_text("helps" if value > 0 else "harms")
+    ids = dict(zip(run.number.tolist(), run.nodes["node"], strict=True))
+    paths = [[ids[step] for step in path if step >= 0] for path in run.paths.tolist()]
+    wanted = {
+        " → ".join(path): value
+        for path, value, null in zip(paths, run.value.tolist(), run.null.tolist(), strict=True)
+        if path[-1] == name and not null
+    }
+    ways = [way.replace(" itself", "") for way in panel.locator("li .way").all_inner_texts()]
+    figures = panel.locator("li .figure").all_inner_texts()
+    shown = {way: number(figure.split(" ± ")[0].split()[-1]) for way, figure in zip(ways, figures, strict=True)}
+    assert shown == pytest.approx(wanted, abs=1e-5)
+    roots = [path.split(" → ")[0] for path in wanted]
+    assert sorted(panel.locator(".through strong").all_inner_texts()) == sorted(set(roots))
+    expect(page.locator("#said")).to_contain_text(f"Node {name}:")
+
+
+def test_a_click_on_a_node_shows_its_players(opened: Open, run: Run) -> None:
+    name = strongest(run)
+    with opened() as page:
+        expect(page.locator("#panel")).to_contain_text("Choose a node")
+        click_node(page, name)
+        check_panel(page, run, name)
+        root = page.locator("#panel .through strong a").first
+        other = root.inner_text()
+        root.click()  # nodes in the panel can be chosen, too
+        check_panel(page, run, other)
+        page.locator("#canvas").click(position={"x": 3, "y": 3})
+        expect(page.locator("#panel")).to_contain_text("Choose a node")
+
+
+def test_the_same_by_keyboard(opened: Open, run: Run) -> None:
+    name = strongest(run)
+    with opened() as page:
+        page.get_by_label("Show node").focus()
+        page.keyboard.type(name)
+        page.keyboard.press("Enter")
+        check_panel(page, run, name)
+        page.locator("#canvas").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#panel")).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.locator("#canvas")).to_be_focused()
+        expect(page.locator("#panel")).to_contain_text("Choose a node")
+        seen = set()
+        for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp"):
+            page.keyboard.press(key)
+            seen.add(page.locator("#panel h3").inner_text())
+        assert len(seen) > 1
+        assert all(heading.startswith("Node ") for heading in seen)
+        page.get_by_label("Show node").fill("no such node")
+        page.keyboard.press("Enter")
+        expect(page.locator("#said")).to_contain_text("No node in this page")
+
+
+def test_zoom_and_pan(opened: Open, run: Run) -> None:
+    a, b = run.nodes["node"][:2]
+    with opened() as page:
+
+        def gap() -> float:
+            (ax, ay), (bx, by) = (page.evaluate("id => window.pcwinter.position(id)", name) for name in (a, b))
+            return float(((ax - bx) ** 2 + (ay - by) ** 2) ** 0.5)
+
+        start = gap()
+        page.get_by_role("button", name="Zoom in").click()
+        assert gap() == pytest.approx(start * 1.4)
+        page.get_by_role("button", name="Zoom out").click()
+        assert gap() == pytest.approx(start)
+        canvas = page.locator("#canvas")
+        canvas.dispatch_event("wheel", {"deltaY": -300})
+        assert gap() == pytest.approx(start)  # the wheel scrolls the page until the graph was clicked
+        canvas.focus()
+        canvas.dispatch_event("wheel", {"deltaY": -300})
+        assert gap() > start * 1.3
+        page.keyboard.press("0")
+        assert gap() == pytest.approx(start)
+        page.keyboard.press("+")
+        assert gap() == pytest.approx(start * 1.3)
+        page.keyboard.press("-")
+        assert gap() == pytest.approx(start)
+        x, y = page.evaluate("id => window.pcwinter.position(id)", a)
+        page.keyboard.press("Shift+ArrowRight")
+        assert page.evaluate("id => window.pcwinter.position(id)", a) == pytest.approx([x - 60, y])
+        canvas.scroll_into_view_if_needed()
+        box = canvas.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 200, box["y"] + 200)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 230, box["y"] + 240)
+        page.mouse.up()
+        moved = page.evaluate("id => window.pcwinter.position(id)", a)
+        assert moved == pytest.approx([x - 30, y + 40])
+        expect(page.locator("#panel")).to_contain_text("Choose a node")  # a drag is no click
+
+
+def test_tables_sort(opened: Open, run: Run) -> None:
+    with opened() as page:
+        for table, frame in (("nodes", run.nodes), ("edges", run.edges)):
+            head = page.locator(f"#{table}-table th", has_text="Value").first
+            expect(head).to_have_attribute("aria-sort", "descending")
+            values = [number(text) for text in column(page, table, 4)]
+            assert values == sorted(values, reverse=True)
+            assert values == pytest.approx(sorted(frame["value"], reverse=True), abs=1e-4)
+            head.get_by_role("button").click()
+            expect(head).to_have_attribute("aria-sort", "ascending")
+            assert [number(text) for text in column(page, table, 4)] == sorted(values)
+        first = page.locator("#nodes-table th").first
+        first.get_by_role("button").focus()
+        page.keyboard.press("Enter")
+        expect(first).to_have_attribute("aria-sort", "ascending")
+        assert column(page, "nodes", 1) == sorted(run.nodes["node"], key=lambda name: int(name[1:]))
+        expect(page.locator("#nodes-table [aria-sort=ascending]")).to_have_count(1)
+
+
+def test_tables_filter_by_id_and_class(opened: Open, run: Run) -> None:
+    with opened() as page:
+        search = page.locator("#nodes-search")
+        search.fill("a1")
+        assert set(column(page, "nodes", 1)) == {name for name in run.nodes["node"] if "a1" in name}
+        search.fill("BLUE")
+        assert set(column(page, "nodes", 2)) == {"blue"}
+        search.fill("nothing of that kind")
+        assert column(page, "nodes", 1) == []
+        expect(page.locator("#nodes-count")).to_have_text(f"0 of {len(run.nodes)}")
+        page.locator("#edges-search").fill("a1")
+        rows = zip(column(page, "edges", 1), column(page, "edges", 2), strict=True)
+        wanted = run.edges[run.edges["source"].str.contains("a1") | run.edges["target"].str.contains("a1")]
+        assert sorted(rows) == sorted(zip(wanted["source"], wanted["target"], strict=True))
+
+
+def test_rows_of_tables_lead_to_the_graph(opened: Open, run: Run) -> None:
+    name = strongest(run)
+    with opened() as page:
+        page.locator("#nodes-table").get_by_role("link", name=name, exact=True).click()
+        check_panel(page, run, name)
+        expect(page.locator("#canvas")).to_be_in_viewport()
+        expect(page.locator("#nodes-table tr.chosen")).to_have_count(1)
+        row = page.locator("#edges-table tbody tr").first
+        ends = row.locator("a.node").all_inner_texts()
+        row.get_by_role("link", name="Show edge").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#panel h3")).to_have_text(f"Edge {ends[0]} \N{EN DASH} {ends[1]}")
+        box = page.locator("#canvas").bounding_box()
+        assert box is not None
+        for end in ends:
+            x, y = page.evaluate("id => window.pcwinter.position(id)", end)
+            assert 0 < x < box["width"]
+            assert 0 < y < box["height"]
+
+
+def test_html_in_ids_and_names_does_not_run(opened: Open, tmp_path: Path) -> None:
+    run = small_run(tmp_path, named_graph(ids=HOSTILE, classes=HOSTILE_CLASSES))
+    path = tmp_path / "report.html"
+    path.write_text(report.page(run), encoding="utf-8")
+    with opened(path) as page:
+        assert set(run.nodes["node"]) <= set(HOSTILE)
+        for name in run.nodes["node"]:
+            click_node(page, name)
+            shown = page.locator("#panel h3").evaluate("element => element.textContent")
+            assert shown == f"Node {name}"
+        cells = page.locator("#nodes-table tbody td:first-child").evaluate_all("cells => cells.map(c => c.textContent)")
+        assert set(cells) == set(run.nodes["node"])
+        expect(page).to_have_title("What the nodes and edges of small are worth")
+        assert page.locator("img, b, script:not([type])").count() == 1  # the script of the page
+
+
+@pytest.mark.parametrize("width", [360, 390, 768])
+def test_a_phone_scrolls_in_one_direction(opened: Open, run: Run, tmp_path: Path, width: int) -> None:
+    hostile = small_run(tmp_path, named_graph(ids=HOSTILE, classes=HOSTILE_CLASSES))
+    path = tmp_path / "report.html"
+    path.write_text(report.page(hostile), encoding="utf-8")
+    for which, name in ((None, strongest(run)), (path, strongest(hostile))):
+        place = {} if which is None else {"path": which}
+        with opened(**place, viewport={"width": width, "height": 780}, has_touch=True) as page:
+            x, y = page.evaluate("id => window.pcwinter.position(id)", name)
+            page.locator("#canvas").tap(position={"x": x, "y": y})
+            expect(page.locator("#said")).to_contain_text("Node ")
+            page.locator("summary").click()
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+CONTRAST = """() => {
+  const channels = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (c) => { const s = c / 255; return s <= 0.03928 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; };
+  const luminance = ([r, g, b]) => 0.2126 * light(r) + 0.7152 * light(g) + 0.0722 * light(b);
+  const ground = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = channels(getComputedStyle(e).backgroundColor);
+      if (colour.length === 3 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    const element = text.parentElement;
+    if (!text.data.trim() || !element.checkVisibility() || element.closest("script, style")) continue;
+    const style = getComputedStyle(element);
+    const ink = element.namespaceURI.endsWith("svg") ? style.fill : style.color;
+    const [a, b] = [luminance(channels(ink)), luminance(ground(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) poor.push(`${text.data.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
+  }
+  return poor;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_has_contrast(opened: Open, run: Run, scheme: str) -> None:
+    with opened(color_scheme=scheme) as page:
+        click_node(page, strongest(run))
+        page.locator("summary").click()
+        ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 23, 27)")
+        assert page.evaluate(CONTRAST) == []
+
+
+def test_on_paper_there_is_nothing_to_press(opened: Open, run: Run) -> None:
+    with opened(color_scheme="dark") as page:
+        page.emulate_media(media="print", color_scheme="dark")
+        for kind in ("button", "input", "nav"):
+            for element in page.locator(kind).all():
+                expect(element).to_be_hidden()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert page.evaluate(CONTRAST) == []
+        expect(page.locator("#nodes-table th", has_text="Degree").locator("span")).to_be_visible()
+        assert page.locator("figure svg[role=img]").count() >= 7
+
+
+def test_without_javascript_the_summary_and_the_charts_are_there(browser: Browser, file: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    for words in ("What the numbers mean", "Labelled nodes", "dropping"):
+        expect(page.get_by_text(words).first).to_be_visible()
+    context.close()
