@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pcwinter._names import SETS, Named, assemble, mask
 from pcwinter._types import IntArray, Sparse
 from pcwinter.datasets import PER_CLASS, random_split
-from pcwinter.graph import Graph, _check_labels, _check_nodes
+from pcwinter.graph import Graph, check_labels, check_nodes
 
 _NAMES = ("class_names", "node_names")
 _KNOWN = (
@@ -33,7 +33,7 @@ def read_archive(path: Path, normalize: str) -> Graph:
         if n == 0:
             raise ValueError(f"the features have shape {features.shape}, but must be (n, d) with a row for each node")
         edges = _edges(arrays, n)
-        labels = _check_labels(_take(arrays, "labels"), n)
+        labels = check_labels(_take(arrays, "labels"), n)
         sets = _sets(arrays, n)
         class_names = arrays["class_names"].tolist() if "class_names" in arrays else None
         if class_names is not None and labels.max() >= len(class_names):
@@ -142,7 +142,7 @@ def _sets(arrays: dict[str, NDArray[Any]], n: int) -> tuple[IntArray, IntArray, 
             raise ValueError(f"there are both {name} and {name}_mask: keep one of them")
         if both:
             array = arrays[both[0]]
-            given[name] = _check_nodes(mask(array, both[0], n) if both[0] != name else array, name, n)
+            given[name] = check_nodes(mask(array, both[0], n) if both[0] != name else array, name, n)
     if not given:
         return None
     for name in ("train", "val"):

@@ -89,10 +89,8 @@ class Graph:
         checked_features = check_features(features)
         n = checked_features.shape[0]
         row, col = _check_adjacency(adjacency, n)
-        checked_labels = _check_labels(labels, n)
-        splits = {
-            name: _check_nodes(nodes, name, n) for name, nodes in (("train", train), ("val", val), ("test", test))
-        }
+        checked_labels = check_labels(labels, n)
+        splits = {name: check_nodes(nodes, name, n) for name, nodes in (("train", train), ("val", val), ("test", test))}
         whole, loops, repeats = _simple_graph(row, col, n)
         graphs = _inductive(whole, splits["val"], splits["test"])
         count = _check_classes(checked_labels, splits, n_classes)
@@ -194,7 +192,7 @@ def _check_matrix(adjacency: Any, n: int) -> tuple[IntArray, IntArray]:  # noqa:
     return row, col
 
 
-def _check_labels(labels: ArrayLike, n: int) -> IntArray:
+def check_labels(labels: ArrayLike, n: int) -> IntArray:
     """(n,) integers, or integral floats where NaN means unknown -> int64 with -1 for unknown."""
     given = as_array(labels, "labels", "an array of n integers")
     if given.dtype.kind not in "biuf":
@@ -216,7 +214,7 @@ def _check_labels(labels: ArrayLike, n: int) -> IntArray:
     return known.astype(np.int64)
 
 
-def _check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
+def check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
     """Node numbers or a mask -> sorted node numbers."""
     given = as_array(nodes, name, "an array of node numbers or a boolean mask")
     if given.ndim != 1:

@@ -18,7 +18,7 @@ from pcwinter._types import FloatArray, IntArray
 from pcwinter.archives import read_archive
 from pcwinter.datasets import DATASETS
 from pcwinter.features import normalize_features
-from pcwinter.graph import Graph, _check_labels
+from pcwinter.graph import Graph, check_labels
 from pcwinter.tables import EDGES, NODES, read_tables
 
 FORMATS = f"a folder with {NODES} and {EDGES}, or a file that ends in .npz, .graphml or .gml"
@@ -99,7 +99,7 @@ def from_pyg(data: Any, *, normalize: str = "row") -> Graph:  # noqa: ANN401  a 
     )
     train, val, test = (np.flatnonzero(chosen).astype(np.int64) for chosen in masks)
     try:
-        labels = _check_labels(y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y, n)
+        labels = check_labels(y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y, n)
     except (ValueError, TypeError) as error:
         raise ValueError(f"data.y: {error}") from error
     named = Named(

@@ -88,7 +88,7 @@ class Display:
         now = self.history[-1]
         parts = [f"{now.orders:,} orders" if self.converges else f"{now.orders:,} of {self.limit:,} orders"]
         moved = f"values moved by {now.change:.1%}" if now.change < float("inf") else "too early to compare"
-        parts.append(f"{moved} (stops below {self.tolerance:.3g})" if self.converges else moved)
+        parts.append(f"{moved} (stops below {100 * self.tolerance:.3g}%)" if self.converges else moved)
         parts.append(f"{now.evaluations / max(now.seconds, 1e-9):,.0f} utilities/s")
         left = self.left()
         parts.append(clock(seconds) + (f", about {clock(left)} left" if left is not None else ""))

@@ -1,0 +1,132 @@
+"""What a person sees while a run lasts, on a terminal and without, and what Ctrl-C does."""
+
+import io
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from pcwinter import progress
+from pcwinter.progress import Display, clock
+from pcwinter.stopping import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def after(orders: int, change: float, seconds: float | None = None) -> Progress:
+    """Progress whose values moved by `change`."""
+    now = np.ones(4)
+    return Progress(
+        orders=orders,
+        seconds=orders / 10 if seconds is None else seconds,
+        evaluations=1000 * orders,
+        values=now,
+        stderr=now,
+        earlier=None if change == np.inf else now * (1 - change),
+        halves=(now, now),
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0:00"), (7.4, "0:07"), (59.6, "1:00"), (750, "12:30"), (11_100, "3:05:00")]
+)
+def test_clock(seconds: float, text: str) -> None:
+    assert clock(seconds) == text
+
+
+def test_the_line_says_where_the_run_stands() -> None:
+    display = Display(tolerance=0.05, stream=io.StringIO())
+    assert display.line(2) == "preparing, 0:02"
+    assert "compiles its inner loops" in display.line(20)
+    display(after(10, np.inf))
+    assert display.line(3) == "10 orders · too early to compare (stops below 5%) · 10,000 utilities/s · 0:03"
+    display(after(30, 0.5))
+    assert display.line(5) == (
+        "30 orders · values moved by 50.0% (stops below 5%) · 10,000 utilities/s · 0:05, about 0:27 left"
+    )
+
+
+def test_time_left_follows_the_trend() -> None:
+    display = Display(tolerance=0.05, max_permutations=2000, stream=io.StringIO())
+    for orders in range(30, 110, 10):
+        display(after(orders, 15 / orders))  # falls below 0.05 at order 300
+    assert display.left() == pytest.approx(20.0)
+    display(after(110, 1.0))  # one outlier among five blocks
+    assert display.left() == pytest.approx(19.0)
+
+
+def test_time_left_is_bounded_by_the_other_rules() -> None:
+    for options, left in (({"max_permutations": 130}, 3.0), ({"max_seconds": 11.0}, 1.0), ({"permutations": 140}, 4.0)):
+        display = Display(stream=io.StringIO(), **options)
+        display(after(100, 0.5))
+        assert display.left() == pytest.approx(left)
+
+
+def test_a_number_of_orders_has_no_target_to_converge_to() -> None:
+    display = Display(permutations=140, stream=io.StringIO())
+    display(after(100, 0.5))
+    assert display.line(10) == "100 of 140 orders · values moved by 50.0% · 10,000 utilities/s · 0:10, about 0:04 left"
+
+
+def test_one_line_on_a_terminal_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "REFRESH", 0.005)
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = Terminal()
+    with Display(stream=stream) as display:
+        display(after(100, 0.5))
+        until(lambda: "100 orders" in stream.getvalue())
+    lines = stream.getvalue().split("\r\033[K")
+    assert "\n" not in stream.getvalue()
+    assert max(map(len, lines)) == 39
+    assert lines[-1] == ""  # nothing is left behind
+
+
+def test_log_lines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert progress.LOG == 30
+    monkeypatch.setattr(progress, "LOG", 0.005)
+    stream = io.StringIO()
+    with Display(stream=stream) as display:
+        display(after(100, 0.5))
+        until(lambda: stream.getvalue().count("\n") > 2)
+    assert "\r" not in stream.getvalue()
+    assert stream.getvalue().splitlines()[-1].split(" ", 1)[1].startswith("100 orders · ")
+
+
+def test_quiet_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "LOG", 0.001)
+    monkeypatch.setattr(progress, "REFRESH", 0.001)
+    for stream in (io.StringIO(), Terminal()):
+        with Display(stream=stream, quiet=True) as display:
+            display(after(100, 0.5))
+            os.kill(os.getpid(), signal.SIGINT)
+            until(lambda: display.signal)
+        assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
+def test_one_signal_ends_the_run_after_its_block(which: signal.Signals) -> None:
+    before = signal.getsignal(which)
+    stream = io.StringIO()
+    threads = threading.active_count()
+    with Display(stream=stream) as display:
+        assert display(after(10, np.inf)) is None
+        os.kill(os.getpid(), which)
+        until(lambda: display.signal)
+        assert display(after(20, np.inf)) == "Interrupted after 20 orders: --resume goes on from there."
+    assert "Ctrl-C again stops at once" in stream.getvalue()
+    assert signal.getsignal(which) is before
+    assert threading.active_count() == threads
+
+
+def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
