@@ -309,7 +309,10 @@ function listenToSearch() {
     const exact = rowOf.get(field.value) ?? rowOf.get(field.value.trim());
     const k = exact ?? matches(1)[0];
     if (k === undefined) get("said").textContent = `No node in this page has an id with “${field.value}”.`;
-    else chooseNode(k, true);
+    else {
+      chooseNode(k, true);
+      canvas.scrollIntoView({ block: "nearest" });
+    }
   };
   field.addEventListener("input", () => offers.replaceChildren(...matches(20).map((k) => make("option", { value: nodes.id[k] }))));
   field.addEventListener("keydown", (event) => { if (event.key === "Enter") go(); });
