@@ -1,30 +1,64 @@
-"""Graph -> test accuracy: the judge of every ranking, whatever head produced the values.
+"""What is left of a training graph -> test accuracy: the judge of every ranking, whatever head produced the values.
 
-The softmax head on the test graph, trained on representations that are propagated over the whole
-remaining training graph (not over local graphs, as in the game).
+The softmax head on the test graph, trained on representations that are propagated over the whole remaining training
+graph (not over local graphs, as in the game).
 """
 
 import numpy as np
+import scipy.sparse as sp
 
 from pcwinter._options import whole_number
-from pcwinter._types import Sparse
+from pcwinter._types import BoolArray, Sparse
 from pcwinter.graph import Graph
-from pcwinter.heads.softmax import Softmax, fit_scores
-from pcwinter.metrics import TIE, class_ends, find_metric, measure
+from pcwinter.heads.softmax import Softmax
+from pcwinter.heads.trainer import scores, train
+from pcwinter.metrics import predictions
 from pcwinter.propagation import propagate
+
+
+class Judge:
+    """A graph made ready to be judged many times."""
+
+    def __init__(self, graph: Graph, *, hops: int = 2, head: Softmax | None = None) -> None:
+        """Compute what does not depend on the training graph: the representations of the test nodes."""
+        if not len(graph.test):
+            raise ValueError("the graph has no test nodes: the judge needs some")
+        self.graph, self.hops = graph, whole_number("hops", hops, 1)
+        self.recipe = (head or Softmax()).recipe(graph.recipe)
+        self.test = propagate(graph.testing, graph.features, self.hops)[graph.test]
+
+    def accuracy(self, *, keep: BoolArray | None = None, training: Sparse | None = None) -> float:
+        """Share of test nodes that are classified correctly.
+
+        `keep`, a mask of nodes, leaves the others out of the training graph, labels and all; `training` replaces its
+        adjacency. Without a labelled node there is no model, and class 0 is named everywhere.
+        """
+        graph = self.graph
+        adjacency = graph.training if training is None else training
+        labelled = graph.train
+        if keep is not None:
+            kept = sp.diags_array(keep.astype(np.float64))
+            adjacency = sp.csr_array(kept @ adjacency @ kept)
+            labelled = labelled[keep[labelled]]
+        if not len(labelled):
+            return float(np.mean(graph.labels[graph.test] == 0))
+        scale = 1 / np.sqrt(np.asarray(adjacency.sum(axis=1)) + 1)
+        looped = sp.csr_array(adjacency + sp.eye_array(graph.n_nodes))
+        step = sp.diags_array(scale) @ looped @ sp.diags_array(scale)
+        rows = sp.csr_array(step)[labelled]  # only their rows are needed, which is much less than all
+        for _ in range(self.hops - 1):
+            rows = rows @ step
+        weights = train(
+            sp.csr_array(rows @ graph.features),
+            graph.labels[labelled],
+            [np.arange(len(labelled))],
+            graph.n_classes,
+            self.recipe,
+        )
+        predicted = predictions(scores(weights, self.test)[0])
+        return float(np.mean(predicted == graph.labels[graph.test]))
 
 
 def judge(graph: Graph, *, hops: int = 2, training: Sparse | None = None, head: Softmax | None = None) -> float:
     """Accuracy on the test nodes; `training` replaces the adjacency of the training graph."""
-    if not len(graph.test):
-        raise ValueError("the graph has no test nodes: the judge needs some")
-    hops = whole_number("hops", hops, 1)
-    adjacency = graph.training if training is None else training
-    rows = propagate(adjacency, graph.features, hops)[graph.train]
-    test = graph.test[np.argsort(graph.labels[graph.test], kind="stable")]
-    z = propagate(graph.testing, graph.features, hops)[test]
-    recipe = (head or Softmax()).recipe(graph.recipe)
-    everybody = [np.arange(len(graph.train))]
-    scores = fit_scores(rows, graph.labels[graph.train], everybody, graph.n_classes, recipe, z)[0]
-    ends = class_ends(graph.labels[test], graph.n_classes)
-    return float(measure(find_metric("accuracy").code, scores, ends, 1.0, TIE, np.empty(0))) / len(test)
+    return Judge(graph, hops=hops, head=head).accuracy(training=training)

@@ -1,0 +1,314 @@
+"""Graph -> Ranking: what other methods say that nodes and edges are worth.
+
+Node methods rank the nodes within K steps of a labelled node, edge methods the edges of the training graph. Their
+utility is that of `induced`: the head on K-step features of the subgraph that a coalition of nodes induces.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import betaln, gammaln
+
+from pcwinter._types import FloatArray, IntArray
+from pcwinter.game import Game
+from pcwinter.graph import Graph, Recipe
+from pcwinter.heads.ridge import Ridge
+from pcwinter.induced import node_game
+from pcwinter.left_out import leave_one_out
+from pcwinter.metrics import find_metric
+from pcwinter.orders import Order, Walk
+from pcwinter.propagation import propagate
+from pcwinter.stopping import Progress, Rule
+from pcwinter.valuation import Values
+from pcwinter.values import State, estimate
+from pcwinter.workers import Pool, one_thread
+
+TOLERANCE = 0.01  # of truncated Monte Carlo, relative to the utility of all players
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """Values of nodes or edges by some method, and what they took."""
+
+    method: str
+    items: IntArray  # (m,) node numbers, or (m, 2) the ends of edges, source < target
+    value: FloatArray  # (m,)
+    stderr: FloatArray  # (m,) not a number where the method has no error
+    orders: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    status: str = ""
+
+    def best_first(self, seed: int = 0) -> IntArray:
+        """(m,) places from the most to the least valuable; ties are shuffled, since many values are exactly 0."""
+        shuffled = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,))).permutation(len(self.value))
+        return shuffled[np.argsort(-self.value[shuffled], kind="stable")]
+
+
+def of_values(values: Values, level: str, method: str) -> Ranking:
+    """What PC-Winter says: level own, path or edge."""
+    items = values.tree.edges if level == "edge" else values.tree.nodes
+    done = values.estimate
+    return Ranking(
+        method,
+        items,
+        done.mean(level),
+        done.stderr(level),
+        done.tally.orders,
+        done.tally.evaluations + done.tally.baselines,
+        done.seconds,
+        done.status,
+    )
+
+
+def random_nodes(graph: Graph, *, hops: int = 2, seed: int = 0) -> Ranking:
+    """Values that mean nothing."""
+    return _plain("random", near_nodes(graph, hops), lambda nodes: np.random.default_rng(seed).random(len(nodes)))
+
+
+def degree(graph: Graph, *, hops: int = 2) -> Ranking:
+    """Number of neighbours in the training graph."""
+    return _plain(
+        "degree", near_nodes(graph, hops), lambda nodes: np.diff(graph.training.indptr)[nodes].astype(np.float64)
+    )
+
+
+def random_edges(graph: Graph, *, seed: int = 0) -> Ranking:
+    """Values that mean nothing."""
+    return _plain("random", all_edges(graph), lambda edges: np.random.default_rng(seed).random(len(edges)))
+
+
+def betweenness(graph: Graph) -> Ranking:
+    """Shortest paths between pairs of nodes of the training graph that pass through an edge, as a share of all."""
+    import igraph
+
+    def values(edges: IntArray) -> FloatArray:
+        network = igraph.Graph(n=graph.n_nodes, edges=edges.tolist())
+        inside = graph.n_nodes - len(graph.val) - len(graph.test)
+        return np.array(network.edge_betweenness(directed=False)) / (inside * (inside - 1) / 2)
+
+    return _plain("betweenness", all_edges(graph), values)
+
+
+def leave_one_out_nodes(graph: Graph, head: Ridge | Recipe, *, hops: int = 2, metric: str = "accuracy") -> Ranking:
+    """U(training graph) - U(training graph without the node)."""
+    return _left_out(graph, head, hops, metric, near_nodes(graph, hops))
+
+
+def leave_one_out_edges(graph: Graph, head: Ridge | Recipe, *, hops: int = 2, metric: str = "accuracy") -> Ranking:
+    """U(training graph) - U(training graph without the edge)."""
+    return _left_out(graph, head, hops, metric, all_edges(graph))
+
+
+def data_shapley(
+    graph: Graph,
+    head: Ridge | Recipe,
+    stop: Rule,
+    *,
+    hops: int = 2,
+    metric: str = "accuracy",
+    tolerance: float = TOLERANCE,
+    seed: int = 0,
+    workers: int | Pool = 1,
+    progress: Callable[[Progress], str | None] | None = None,
+    begin: State | None = None,
+    keep: Callable[[State], None] | None = None,
+) -> Ranking:
+    """Truncated Monte Carlo over all orders of the nodes: a walk ends when it stays close to the utility of all."""
+    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head, tolerance=tolerance)
+    return _sampled("data-shapley", game, game.nodes, stop, seed, workers, progress, begin, keep)
+
+
+def beta_shapley(
+    graph: Graph,
+    head: Ridge | Recipe,
+    stop: Rule,
+    *,
+    alpha: float = 16.0,
+    beta: float = 1.0,
+    hops: int = 2,
+    metric: str = "accuracy",
+    seed: int = 0,
+    workers: int | Pool = 1,
+    progress: Callable[[Progress], str | None] | None = None,
+) -> Ranking:
+    """Beta(alpha, beta)-Shapley: contributions to small coalitions count more when alpha is large."""
+    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head)
+    weighted = Weighted(game, beta_weights(game.n_players, alpha, beta))
+    return _sampled(f"beta-shapley({alpha:g},{beta:g})", weighted, game.nodes, stop, seed, workers, progress)
+
+
+def beta_weights(n: int, alpha: float, beta: float) -> FloatArray:
+    """(n,) weight of a contribution at each position of an order, 1 on average."""
+    before = np.arange(n)  # players that came before
+    choose = gammaln(n) - gammaln(before + 1) - gammaln(n - before)
+    return np.asarray(n * np.exp(choose + betaln(before + beta, n - before - 1 + alpha) - betaln(alpha, beta)))
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """A game in which a contribution counts by its position in the order."""
+
+    game: Game
+    weights: FloatArray  # (p,)
+
+    @property
+    def n_players(self) -> int:
+        """Number of players."""
+        return self.game.n_players
+
+    @property
+    def unit(self) -> float:
+        """Worth of one counted unit."""
+        return self.game.unit
+
+    @property
+    def empty(self) -> float:
+        """Utility of the empty coalition, which is not weighted."""
+        return float(self.game.empty)
+
+    def walk(self, order: Order) -> Walk:
+        """Weighted contributions, added up."""
+        walk = self.game.walk(order)
+        steps = np.diff(walk.utility.astype(np.float64), prepend=self.empty)
+        return Walk(self.empty + np.cumsum(self.weights * steps), walk.evaluations, walk.baselines)
+
+
+@one_thread()
+def data_banzhaf(
+    graph: Graph,
+    head: Ridge | Recipe,
+    *,
+    samples: int = 2_000,
+    hops: int = 2,
+    metric: str = "accuracy",
+    seed: int = 0,
+) -> Ranking:
+    """Mean utility of the random coalitions that a node is in, less that of those it is not in.
+
+    Every coalition serves all nodes (maximum sample reuse); each node is in with probability one half.
+    """
+    began = time.perf_counter()
+    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head)
+    rng = np.random.default_rng(seed)
+    inside = rng.random((samples, game.n_players)) < 0.5
+    utility = np.array([game.utility(coalition) for coalition in inside]) * game.unit
+    value, stderr = banzhaf_from(inside, utility)
+    seconds = time.perf_counter() - began
+    return Ranking(
+        "data-banzhaf", game.nodes, value, stderr, 0, samples, seconds, f"{samples:,} coalitions were drawn."
+    )
+
+
+def banzhaf_from(inside: "np.typing.NDArray[np.bool_]", utility: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values and standard errors from (samples, p) coalitions and their utilities."""
+    sides = []
+    for mask in (inside, ~inside):
+        count = mask.sum(axis=0)
+        mean = (utility @ mask) / np.maximum(count, 1)
+        square = (utility**2 @ mask) / np.maximum(count, 1)
+        sides.append((mean, np.maximum(square - mean**2, 0.0) / np.maximum(count - 1, 1)))
+    return sides[0][0] - sides[1][0], np.sqrt(sides[0][1] + sides[1][1])
+
+
+def knn_shapley(graph: Graph, *, hops: int = 2, k: int = 5) -> Ranking:
+    """Exact Shapley values of the labelled nodes for a k-nearest-neighbour vote on K-step features.
+
+    For each validation node of class y, with n labelled nodes from near to far,
+
+        s_n = [y_n = y] min(k, n) / (k n),   s_i = s_(i+1) + ([y_i = y] - [y_(i+1) = y]) min(k, i) / (k i).
+    """
+    began = time.perf_counter()
+    rows = propagate(graph.training, graph.features, hops)[graph.train]
+    z = propagate(graph.validation, graph.features, hops)[graph.val]
+    squares: FloatArray = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    distance = squares[None, :] - 2 * (z @ rows.T).toarray()
+    near = np.argsort(distance, axis=1, kind="stable")
+    right = (graph.labels[graph.train][near] == graph.labels[graph.val][:, None]).astype(np.float64)
+    value = knn_values(right, k)
+    total = np.zeros(len(graph.train))
+    np.add.at(total, near.ravel(), value.ravel())
+    seconds = time.perf_counter() - began
+    mean = total / len(graph.val)
+    return Ranking("knn-shapley", graph.train, mean, np.full(len(mean), np.nan), 0, 0, seconds, "The values are exact.")
+
+
+def knn_values(right: FloatArray, k: int) -> FloatArray:
+    """(v, n) Shapley values of a vote of the k nearest; `right` tells from near to far who has the right label."""
+    n = right.shape[1]
+    place = np.arange(1, n)
+    steps = (right[:, :-1] - right[:, 1:]) * np.minimum(k, place) / (k * place)
+    last = right[:, -1:] * min(k, n) / (k * n)
+    return np.asarray(last + np.concatenate([np.cumsum(steps[:, ::-1], axis=1)[:, ::-1], np.zeros_like(last)], axis=1))
+
+
+def near_nodes(graph: Graph, hops: int) -> IntArray:
+    """Nodes within `hops` steps of a labelled node: those that have players."""
+    near = np.zeros(graph.n_nodes)
+    near[graph.train] = 1
+    for _ in range(hops):
+        near = np.minimum(near + graph.training @ near, 1)
+    return np.flatnonzero(near)
+
+
+def all_edges(graph: Graph) -> IntArray:
+    """(m, 2) edges of the training graph, source < target."""
+    upper = sp.triu(graph.training, format="coo")
+    return np.stack([upper.row, upper.col], axis=1).astype(np.int64)
+
+
+def _plain(method: str, items: IntArray, values: Callable[[IntArray], FloatArray]) -> Ranking:
+    began = time.perf_counter()
+    value = values(items)
+    return Ranking(method, items, value, np.full(len(value), np.nan), seconds=time.perf_counter() - began)
+
+
+@one_thread()
+def _left_out(graph: Graph, head: Ridge | Recipe, hops: int, metric: str, items: IntArray) -> Ranking:
+    """The degrees of nodes K steps away count, so one step more is taken in; edges farther away change nothing."""
+    began = time.perf_counter()
+    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head, reach=hops + 1)
+    ends = items if items.ndim == 2 else np.stack([items, items], axis=1)
+    at = np.searchsorted(game.nodes, ends)
+    inside = np.isin(ends, game.nodes).all(axis=1)
+    pairs = at[inside].astype(np.int64)
+    if items.ndim == 1:
+        pairs[:, 1] = -1
+    value = np.zeros(len(items))
+    value[inside], evaluations = leave_one_out(game, pairs)
+    seconds = time.perf_counter() - began
+    return Ranking(
+        "leave-one-out", items, value * game.unit, np.full(len(value), np.nan), 0, evaluations, seconds, "Exact."
+    )
+
+
+def _sampled(
+    method: str,
+    game: Game,
+    nodes: IntArray,
+    stop: Rule,
+    seed: int,
+    workers: int | Pool,
+    progress: Callable[[Progress], str | None] | None,
+    begin: State | None = None,
+    keep: Callable[[State], None] | None = None,
+) -> Ranking:
+    done = estimate(game, Free(len(nodes)), stop, seed=seed, workers=workers, progress=progress, begin=begin, keep=keep)
+    tally = done.tally
+    return Ranking(
+        method, nodes, done.mean(), done.stderr(), tally.orders, tally.evaluations, done.seconds, done.status
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """Draws any order of n players."""
+
+    n: int
+
+    def __call__(self, rng: np.random.Generator) -> Order:
+        """All orders are equally likely."""
+        return Order(rng.permutation(self.n), np.ones(self.n, dtype=np.bool_))
