@@ -8,8 +8,8 @@ from typing import Any
 
 import pcwinter as pw
 from oracles import random_graph
-from pcwinter import runs
-from pcwinter.runs import Run
+from pcwinter import results, runs
+from pcwinter.results import Run
 
 HEAD = pw.Ridge(penalty=0.3, bias=1.0)
 
@@ -57,7 +57,7 @@ def small_run(directory: Path, graph: pw.Graph | None = None, *, exactly: bool =
         else:
             values = pw.value(graph, **{"head": HEAD, "permutations": 20, **options})
     runs.write(values, directory, name="small")
-    return runs.read(directory)
+    return results.read(directory)
 
 
 def with_story(run: Run, **entries: object) -> Run:

@@ -133,6 +133,18 @@ def test_options_reach_the_library(folder: Path, tmp_path: Path) -> None:
     assert files(tmp_path / "same") == files(out)
 
 
+def test_a_leading_tilde_is_home(folder: Path, tmp_path: Path) -> None:
+    done = call("value", folder, "--out=~/run", "--permutations", 5, *FAST, env={**os.environ, "HOME": str(tmp_path)})
+    assert done.returncode == 0
+    assert (tmp_path / "run" / "run.json").is_file()
+
+
+def test_streams_may_be_closed(folder: Path, tmp_path: Path) -> None:
+    command = f"'{PCWINTER}' value '{folder}' --out '{tmp_path}/run' --permutations 5 --penalty 1 --bias 1 >&- 2>&-"
+    assert subprocess.run(command, shell=True, check=False).returncode == 0
+    assert (tmp_path / "run" / "run.json").is_file()
+
+
 def test_warnings_are_told_once_and_kept(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "loops")
     with (tmp_path / "loops" / "edges.csv").open("a") as file:
@@ -159,10 +171,10 @@ def test_warnings_are_told_once_and_kept(folder: Path, tmp_path: Path) -> None:
         ("--truncation 1.5,0.7", "truncation"),
         ("--permutations 0", "permutations is 0, expected a whole number of at least 1"),
         ("--permutations 1.5", "Invalid value for '--permutations': '1.5' is not a valid integer."),
-        ("--max-permutations -1", "max_permutations is -1, expected a whole number of at least 1"),
+        ("--max-permutations -1", "--max-permutations is -1, expected a whole number of at least 1"),
         ("--tolerance 0", "tolerance is 0.0, expected a positive number"),
         ("--tolerance nan", "tolerance is nan, expected a positive number"),
-        ("--max-seconds -1", "seconds is -1.0, expected a positive number"),
+        ("--max-seconds -1", "--max-seconds is -1.0, expected a positive number"),
         ("--seed -1", "seed is -1, expected a whole number of at least 0"),
         ("--bootstrap 1", "bootstrap is 1, expected 0 or a number of resamplings of at least 2"),
         ("--bootstrap 5 --metric macro-f1", "the bootstrap needs a metric that is a mean over validation nodes"),
@@ -174,9 +186,10 @@ def test_warnings_are_told_once_and_kept(folder: Path, tmp_path: Path) -> None:
         ("--epochs 5", "--epochs belongs to the softmax head, but the head is ridge"),
         ("--head softmax --bias 1", "--bias belongs to the ridge head, but the head is softmax"),
         ("--head softmax --epochs 0", "epochs is 0, expected a whole number of at least 1"),
-        ("--head softmax --learning-rate 0", "learning_rate is 0.0, expected a positive number"),
-        ("--head softmax --weight-decay -1", "weight_decay is -1.0, expected 0 or a positive number"),
+        ("--head softmax --learning-rate 0", "--learning-rate is 0.0, expected a positive number"),
+        ("--head softmax --weight-decay -1", "--weight-decay is -1.0, expected 0 or a positive number"),
         ("--features rows", "Invalid value for '--features'"),
+        ("--max-players 10", "more than --max-players=10: use fewer hops or labelled nodes, or raise --max-players"),
         ("--permutation 5", "No such option '--permutation'."),
         ("too many", "Got unexpected extra arguments (too many)"),
     ],

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import resource
 import shutil
 import signal
@@ -39,7 +40,7 @@ def test_a_run_is_not_begun_twice(run: Path, folder: Path) -> None:
     )
     refused(
         call("value", folder, "--out", run, "--resume", "--permutations", 10, *FAST),
-        "the run has 30 orders already, more than the 10 that are asked for now",
+        "holds the results of 30 orders, more than the 10 that are asked for now",
     )
     assert files(run) == before
 
@@ -89,6 +90,28 @@ def test_ctrl_c_twice_stops_at_once_and_loses_nothing_saved(tmp_path: Path) -> N
     assert call("value", "demo", "--out", tmp_path / "run", "--resume", "--permutations", 12, *free, *FAST).stderr == ""
     assert call("value", "demo", "--out", tmp_path / "peace", "--permutations", 12, *free, *FAST).stderr == ""
     assert files(tmp_path / "run") == files(tmp_path / "peace")
+
+
+def test_ctrl_c_is_heard_when_nobody_reads_what_is_said(tmp_path: Path) -> None:
+    process = begin(tmp_path / "run", "--orders", "free")
+    assert process.stderr is not None
+    process.stderr.close()
+    for _ in range(2):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(timeout=60) == 130
+    assert "nodes.csv" not in os.listdir(tmp_path / "run")
+
+
+def test_a_damaged_checkpoint_is_told_at_once_and_in_the_results(folder: Path, run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    (tmp_path / "run" / "checkpoint.0.npz").write_bytes(b"rubbish")
+    done = call("value", folder, "--out", tmp_path / "run", "--resume", "--permutations", 40, *FAST)
+    assert done.returncode == 0
+    assert re.search(r"^warning: \S+ is damaged \(.*\) and was not used. The run goes on from .0 orders.$", done.stderr)
+    assert "is damaged" in (tmp_path / "run" / "run.json").read_text()
 
 
 def test_killed_and_resumed(tmp_path: Path) -> None:

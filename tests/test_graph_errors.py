@@ -210,3 +210,28 @@ def test_a_recipe_is_checked(changes: dict[str, Any], sentence: str) -> None:
 def test_a_graph_has_the_default_recipe_unless_given() -> None:
     assert build().recipe == Recipe(learning_rate=0.01, epochs=200, weight_decay=5e-4)
     assert build(recipe=Recipe(epochs=30)).recipe.epochs == 30
+
+
+# ---- ids and classes
+
+
+@pytest.mark.parametrize(
+    ("ids", "sentence"),
+    [
+        ([1, 2], r"ids has shape \(2,\), but must be \(\d+,\), one for each row of features"),
+        (["a"] * 7, "two nodes have the id a: give each node an id of its own"),
+        (["a", "a\0", "b", "c", "d", "e", "f"], "two nodes have the id a: give each node an id of its own"),
+        (["x" * 1001, *"abcdef"], "an id has 1,001 characters, but at most 1,000 are allowed"),
+        (["\ud800", *"abcdef"], "an id is not proper Unicode"),
+    ],
+)
+def test_ids_that_cannot_name_nodes(ids: list[object], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        build(ids=ids)
+
+
+def test_ids_and_classes_of_the_wrong_kind() -> None:
+    with pytest.raises(TypeError, match="ids has entries of type float64, but must hold integers or strings"):
+        build(ids=np.arange(7) / 2)
+    with pytest.raises(ValueError, match="classes has 1 names, but there are 2 classes: name each once"):
+        build(classes=["one"])

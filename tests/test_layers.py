@@ -33,6 +33,7 @@ FLOW = [
     "valuation",
     "judging",
     "checkpoints",
+    "results",
     "runs",
     "report",
     "_files",

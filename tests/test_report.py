@@ -17,7 +17,7 @@ from oracles import distances, make_graph
 from pcwinter import report
 from pcwinter.report import data, svg
 from pcwinter.report.layout import layout
-from pcwinter.runs import Run
+from pcwinter.results import Run
 from small_runs import HEAD, HOSTILE, HOSTILE_CLASSES, named_graph, node_sums, nonnull, small_run, with_story
 
 

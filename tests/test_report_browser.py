@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from pcwinter import report
-from pcwinter.runs import Run
+from pcwinter.results import Run
 from small_runs import HOSTILE, HOSTILE_CLASSES, named_graph, small_run
 
 pytestmark = pytest.mark.browser

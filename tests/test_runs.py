@@ -29,7 +29,7 @@ def graph(**options: int) -> pw.Graph:
 def named() -> pw.Graph:
     plain = graph()
     ids = [f"node,{k}" for k in range(plain.n_nodes)]
-    ids[:5] = ["NA", "007", "", "ß\n", "7"]
+    ids[:5] = ["NA", "007", "", "ß\n", "a\rb"]
     edges = np.argwhere(plain.adjacency.toarray())
     return pw.Graph(edges, plain.features, plain.labels, plain.train, plain.val, ids=ids, classes=["<b>", "nan"])
 
@@ -68,8 +68,8 @@ def test_the_files_hold_the_same_bits(values: pw.Values, tmp_path: Path) -> None
 @pytest.mark.parametrize("permutations", [1, 20])
 def test_what_is_read_is_what_was_valued(tmp_path: Path, permutations: int) -> None:
     values = pw.run(named(), tmp_path / "run", head=HEAD, permutations=permutations, name="mine", notes=["well"])
-    run = pw.read(tmp_path / "run")
-    assert run.nodes["node"].tolist() == ["NA", "007", "", "ß\n", "7"]
+    run = pw.read(str(tmp_path / "run"))
+    assert run.nodes["node"].tolist() == ["NA", "007", "", "ß\n", "a\rb"]
     assert run.edges["source"].tolist() == values.edges()["source"].tolist()
     for table, known in ((run.nodes, values.nodes()), (run.edges, values.edges())):
         for column in ("value", "stderr"):
@@ -233,6 +233,33 @@ def test_a_run_json_of_somebody_else_is_refused(content: str, tmp_path: Path) ->
     assert (tmp_path / "run.json").read_text() == content
 
 
+@pytest.mark.parametrize("key", ["graph", "status", "head", "utility_full", "warnings", "n_players", "fingerprint"])
+def test_a_run_json_without_a_key_is_refused(key: str, values: pw.Values, tmp_path: Path) -> None:
+    runs.write(values, tmp_path)
+    path = tmp_path / "run.json"
+    path.write_text(path.read_text().replace(f'"{key}"', '"other"'))
+    with pytest.raises(ValueError, match=rf"run\.json is damaged \({key}\): value the graph again"):
+        pw.read(tmp_path)
+
+
+def test_fewer_orders_never_replace_more(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    pw.run(graph(), out, head=HEAD, permutations=45)
+    before = contents(out)
+    with pytest.raises(ValueError, match="holds the results of 45 orders, more than the 41 that are asked for now"):
+        pw.run(graph(), out, head=HEAD, permutations=41, resume=True)
+    for name in NAMES:
+        (out / name).unlink()
+    with (
+        pytest.warns(UserWarning, match=r"The checkpoints are gone\. The run goes on from the beginning\."),
+        pytest.raises(ValueError, match="of 45 orders, more than the 20 of this run: they were left as they are"),
+    ):
+        pw.run(graph(), out, head=HEAD, resume=True, max_permutations=20, tolerance=1e-9)
+    assert contents(out) == before
+    pw.run(graph(), out, head=HEAD, permutations=45, resume=True)
+    assert contents(out) == before
+
+
 def test_results_that_do_not_belong_together_are_not_shown(values: pw.Values, tmp_path: Path) -> None:
     runs.write(values, tmp_path)
     table = tmp_path / "nodes.csv"
@@ -251,6 +278,7 @@ def test_two_processes_do_not_share_a_directory(tmp_path: Path) -> None:
             command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
         )
         assert "another process is at work on" in other.stderr
+        assert (tmp_path / "run").is_dir()  # empty as yet, and not the other's to remove
         values = pw.value(graph(), head=HEAD, permutations=10, keeper=directory)
         directory.finish(values)
     assert pw.read(tmp_path / "run").story["permutations"] == 10

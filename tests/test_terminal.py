@@ -108,7 +108,25 @@ def test_a_single_order_has_no_error_bars(tmp_path: Path) -> None:
     pw.run(random_graph(3), tmp_path / "one", head=pw.Ridge(penalty=0.3, bias=1.0), permutations=1)
     one = pw.read(tmp_path / "one")
     assert "nan" in summary(one)
-    assert "the same in standard errors" in comparison(one, one)  # of those that do not differ at all
+    pw.run(random_graph(3), tmp_path / "two", head=pw.Ridge(penalty=0.3, bias=1.0), permutations=1, seed=1)
+    shown = comparison(one, pw.read(tmp_path / "two"), 1)
+    assert "standard errors  " not in shown
+    line = shown.split("nodes that differ most, without error bars")[1].splitlines()[2].split()
+    far = (one.nodes["value"] - pw.read(tmp_path / "two").nodes["value"]).abs().max()
+    assert abs(float(line[3])) == pytest.approx(far, abs=1e-4)
+
+
+def test_certain_differences_count(run: pw.Run) -> None:
+    n = len(run.nodes)
+    shown = comparison(other(run, [1.0] * n, 0.0), other(run, [2.0] + [1.0] * (n - 1), 0.0))
+    assert re.search(rf"differ by over 2 standard errors +{1 / n:.1%} ", shown)
+
+
+def test_a_class_may_be_called_unknown(run: pw.Run) -> None:
+    shown = summary(replace(run, classes=("unknown", "known")))
+    block = shown.split("Nodes by class\n")[1].split("\n\n")[0].splitlines()
+    counts = [int(line.split()[1]) for line in block[1:]]
+    assert counts == [int((run.label == c).sum()) for c in (0, 1, -1)]
 
 
 def test_words_cannot_break_a_table() -> None:

@@ -34,8 +34,8 @@ from .valuation import exact_value as exact_value
 from .valuation import graph_game as graph_game
 from .valuation import value as value
 from .judging import judge as judge
-from .runs import Run as Run
-from .runs import read as read
+from .results import Run as Run
+from .results import read as read
 from .runs import run as run
 from .runs import write as write
 

@@ -35,7 +35,7 @@ def on_disk(file: str, data: PathLike | None = None) -> Path | None:
     if given:
         folders.insert(0, Path(given).expanduser())
         if not folders[0].is_dir():
-            raise NotADirectoryError(f"the data folder {folders[0]} does not exist: correct `data` or PCWINTER_DATA")
+            raise NotADirectoryError(f"the data folder {folders[0]} does not exist: correct it, or PCWINTER_DATA")
     return next((folder / file for folder in folders if (folder / file).is_file()), None)
 
 

@@ -5,6 +5,7 @@ A checkpoint is an npz of plain arrays with the hash of the others among them, a
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -31,11 +32,12 @@ def replace_file(path: Path, content: bytes) -> None:
         _flush_directory(path.parent)
     except OSError as error:
         raise OSError(
-            f"could not write {path} ({error.strerror or error}); what was there before is as it was: "
-            "make room or choose another place, then go on with --resume"
+            f"could not write {path} ({error.strerror or error}); what was there before is as it was: make room or "
+            "choose another place, and try again (a run goes on with --resume)"
         ) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def temporary_name(path: Path) -> Path:

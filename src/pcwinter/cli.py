@@ -4,6 +4,7 @@ Only click is imported here at once; each command imports what it needs, so that
 """
 
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -44,6 +45,11 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     return [*names, CompletionItem(incomplete, type="file")]
 
 
+def _home(ctx: click.Context, param: click.Parameter, given: Path) -> Path:
+    """A leading ~ is the user's home, also where the shell does not say so."""
+    return given.expanduser()
+
+
 RUN = click.Path(path_type=Path)
 
 
@@ -70,7 +76,11 @@ def cli() -> None:
 @cli.command()
 @click.argument("graph", shell_complete=_graphs)
 @click.option(
-    "--out", type=RUN, required=True, help="Directory for the results; new, empty, or with --resume the run's own."
+    "--out",
+    type=RUN,
+    callback=_home,
+    required=True,
+    help="Directory for the results; new, empty, or with --resume the run's own.",
 )
 @click.option(
     "--head",
@@ -121,7 +131,7 @@ def cli() -> None:
     "--max-seconds",
     type=float,
     metavar="S",
-    help="Stop after the block of orders that ends past S seconds of estimating.",
+    help="Stop after the block of orders that ends past S seconds of estimating, all sessions together.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders.")
 @click.option(
@@ -135,6 +145,9 @@ def cli() -> None:
     "--workers", type=int, default=1, show_default=True, help="Processes; they change the time and nothing else."
 )
 @click.option("--memory", type=int, metavar="MB", help="Bound on what the ridge head takes in each process.")
+@click.option(
+    "--max-players", type=int, default=10_000_000, show_default=True, help="Refuse a graph with more players than this."
+)
 @click.option("--penalty", type=float, help="Ridge penalty; calibrated by default.")
 @click.option("--bias", type=float, help="Size of the ridge head's constant feature; calibrated by default.")
 @click.option("--temperature", type=float, help="Temperature of the ridge head's probabilities; calibrated by default.")
@@ -175,27 +188,28 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
         notes = [str(warning.message) for warning in caught]
     if not quiet:
         click.echo(f"{graph}: {loaded!r}".replace("Graph: ", ""))
-    stop = {name: options[name] for name in ("permutations", "max_permutations", "tolerance", "max_seconds")}
-    with warnings.catch_warnings(record=True) as caught, Display(**stop, quiet=quiet) as display:
-        warnings.simplefilter("always", UserWarning)
-        values = runs.run(loaded, out, name=graph, notes=notes, resume=resume, head=head, progress=display, **options)
-    said = [str(warning.message) for warning in caught]
-    notes += [note for note in said if note not in values.warnings]
-    if not quiet:
         for note in notes:
             click.echo(f"warning: {note}")
+    stop = {name: options[name] for name in ("permutations", "max_permutations", "tolerance", "max_seconds")}
+    with warnings.catch_warnings(), Display(**stop, quiet=quiet) as display:
+        warnings.simplefilter("ignore")  # what the values warn of is part of what is printed below
+        warnings.simplefilter("always", runs.CheckpointWarning)
+        warnings.showwarning = lambda message, *_: display.say(f"warning: {message}")
+        values = runs.run(loaded, out, name=graph, notes=notes, resume=resume, head=head, progress=display, **options)
+    interrupted = values.status == display.sentence
+    if not quiet:
         click.echo(f"{values!r}\nWritten to {out}: nodes.csv, edges.csv, players.npz, run.json.")
-        if display.signal:
+        if interrupted:
             again = [*sys.argv[1:], *(() if "--resume" in sys.argv else ("--resume",))]
             click.echo(f"Go on with: pcwinter {shlex.join(again)}")
         else:
             place = shlex.quote(str(out))
             click.echo(f"Look at it with `pcwinter show {place}`, or make a page of it with `pcwinter report {place}`.")
-    return 128 + display.signal if display.signal else 0
+    return 128 + display.signal if interrupted else 0
 
 
 @cli.command(short_help="Print the best and the worst, by class, by degree.")
-@click.argument("run", type=RUN)
+@click.argument("run", type=RUN, callback=_home)
 @click.option("--top", type=int, default=10, show_default=True, help="Lines at each end of a table.")
 @click.option(
     "--aggregate",
@@ -212,14 +226,14 @@ def show(run: Path, top: int, aggregate: str) -> None:
       pcwinter show runs/cora
       pcwinter show runs/cora --top 30 --aggregate path
     """
-    from pcwinter import runs, terminal
+    from pcwinter import results, terminal
 
-    click.echo(terminal.summary(runs.read(run), top, aggregate))
+    click.echo(terminal.summary(results.read(run), top, aggregate))
 
 
 @cli.command(short_help="Say how far two runs agree.")
-@click.argument("a", type=RUN)
-@click.argument("b", type=RUN)
+@click.argument("a", type=RUN, callback=_home)
+@click.argument("b", type=RUN, callback=_home)
 @click.option("--top", type=int, default=10, show_default=True, help="Lines in the tables of differences.")
 def compare(a: Path, b: Path, top: int) -> None:
     """Compare the values of two runs: rank correlation, overlap of the best, differences with error bars.
@@ -228,13 +242,13 @@ def compare(a: Path, b: Path, top: int) -> None:
     Example:
       pcwinter compare runs/ridge runs/softmax
     """
-    from pcwinter import runs, terminal
+    from pcwinter import results, terminal
 
-    click.echo(terminal.comparison(runs.read(a), runs.read(b), top))
+    click.echo(terminal.comparison(results.read(a), results.read(b), top))
 
 
 @cli.command(short_help="Write a page to explore and to hand on.")
-@click.argument("run", type=RUN)
+@click.argument("run", type=RUN, callback=_home)
 def report(run: Path) -> None:
     """Write report.html into RUN: one page with everything in it, to read, to explore and to hand on.
 
@@ -242,12 +256,12 @@ def report(run: Path) -> None:
     Example:
       pcwinter report runs/cora
     """
-    from pcwinter import runs
+    from pcwinter import results
     from pcwinter.checkpoints import replace_file
     from pcwinter.report import page
 
     path = run / "report.html"
-    replace_file(path, page(runs.read(run)).encode())
+    replace_file(path, page(results.read(run)).encode())
     click.echo(f"Written: {path}. Open it in a browser.")
 
 
@@ -294,8 +308,14 @@ def main(arguments: list[str] | None = None) -> int:
     except EXPECTED as error:
         if os.environ.get("PCWINTER_TRACEBACK"):
             traceback.print_exc()
-        return _complain(f"pcwinter: {' '.join(str(error).split()) or type(error).__name__}")
+        return _complain(f"pcwinter: {_as_options(' '.join(str(error).split())) or type(error).__name__}")
     return int(code or 0)
+
+
+def _as_options(sentence: str) -> str:
+    """A sentence of the library in the words of the command line: max_permutations is --max-permutations here."""
+    names = "|".join(parameter.name for parameter in value.params if parameter.name and "_" in parameter.name)
+    return re.sub(rf"\b({names})\b", lambda found: f"--{found[0].replace('_', '-')}", sentence)
 
 
 def _complain(sentence: str, code: int = 2) -> int:
@@ -308,7 +328,7 @@ def _load(graph: str, data: Path | None, features: str) -> "Graph":
         from pcwinter.datasets import load
 
         return load(graph, data=data, features=features)
-    if not Path(graph).exists():
+    if not Path(graph).expanduser().exists():
         raise FileNotFoundError(f"there is no graph {graph!r}: name a folder or file, or one of {', '.join(DATASETS)}")
     from pcwinter.interop import read_graph
 

@@ -17,6 +17,8 @@ from pcwinter._options import number, whole_number
 from pcwinter._types import IntArray, Sparse
 from pcwinter.features import SparseLike, as_array, check_features
 
+LONGEST = 1_000  # characters of an id
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -284,10 +286,19 @@ def _check_ids(ids: ArrayLike, n: int) -> NDArray[Any]:
         raise ValueError(f"ids has shape {given.shape}, but must be ({n},), one for each row of features")
     if given.dtype.kind not in "iuUO" or (given.dtype.kind == "O" and not all(isinstance(i, str) for i in given)):
         raise TypeError(f"ids has entries of type {given.dtype}, but must hold integers or strings")
-    values, times = np.unique(given, return_counts=True)
+    if given.dtype.kind not in "iu":
+        longest = max(map(len, given))
+        if longest > LONGEST:
+            raise ValueError(f"an id has {longest:,} characters, but at most {LONGEST:,} are allowed: shorten it")
+        try:
+            "".join(given).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"an id is not proper Unicode ({error.reason}): correct it") from None
+    result = given.astype(np.int64 if given.dtype.kind in "iu" else str)
+    values, times = np.unique(result, return_counts=True)
     if values.size < n:
         raise ValueError(f"two nodes have the id {values[times > 1][0]!s}: give each node an id of its own")
-    return given.astype(np.int64) if given.dtype.kind in "iu" else given.astype(str)
+    return result
 
 
 def _simple_graph(row: IntArray, col: IntArray, n: int) -> tuple[Sparse, int, int]:

@@ -4,12 +4,14 @@ One Ctrl-C ends the run after the block of orders under way, a second one ends t
 thread, since compiled code may be busy for many seconds, and Python tells its main thread only between two calls.
 """
 
+import io
 import os
 import shutil
 import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, TextIO
 
@@ -38,9 +40,11 @@ class Display:
         self.tolerance, self.max_seconds = tolerance, max_seconds
         self.converges = permutations is None
         self.limit = max_permutations if permutations is None else permutations
-        self.stream = sys.stderr if stream is None else stream
+        self.stream = stream or sys.stderr or io.StringIO()  # there is none when it was closed
         self.quiet, self.live = quiet, self.stream.isatty()
+        self.comma = " · " if (self.stream.encoding or "utf-8").lower().startswith("utf") else ", "
         self.signal = 0  # that asked for an end
+        self.sentence: str | None = None  # with which it came
         self.history: list[Progress] = []  # the last blocks of this process
         self.first: Progress | None = None
         self.began = time.perf_counter()
@@ -51,8 +55,8 @@ class Display:
         self.first = self.first or now
         self.history = [*self.history, now][-TREND:]
         if self.signal:
-            return f"Interrupted after {now.orders:,} orders: --resume goes on from there."
-        return None
+            self.sentence = f"Interrupted after {now.orders:,} orders: --resume goes on from there."
+        return self.sentence
 
     def __enter__(self) -> "Display":
         self.inlet, self.outlet = os.pipe()
@@ -92,7 +96,7 @@ class Display:
         parts.append(f"{now.evaluations / max(now.seconds, 1e-9):,.0f} utilities/s")
         left = self.left()
         parts.append(clock(seconds) + (f", about {clock(left)} left" if left is not None else ""))
-        return " · ".join(parts)
+        return self.comma.join(parts)
 
     def left(self) -> float | None:
         """Seconds until the end: what moves the values falls like 1 / orders."""
@@ -114,21 +118,21 @@ class Display:
 
     def _heard(self, which: int) -> None:
         if self.signal:
-            self._say("Stopped at once; what was saved before is there: --resume goes on from it.")
+            self.say("Stopped at once; what was saved before is there: --resume goes on from it.")
             os._exit(128 + which)
         self.signal = which
-        self._say("Stopping: the orders under way are finished and saved first; Ctrl-C again stops at once.")
+        self.say("Stopping: the orders under way are finished and saved first; Ctrl-C again stops at once.")
 
     def _tick(self) -> None:
         while not self.over.wait(REFRESH if self.live else LOG):
             text = self.line(time.perf_counter() - self.began)
             if self.live:
-                width = shutil.get_terminal_size().columns - 1
-                self._write(f"\r\033[K{text if len(text) <= width else text[: width - 1] + '…'}")
+                self._write(f"\r\033[K{text[: max(shutil.get_terminal_size().columns - 1, 10)]}")
             else:
                 self._write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
-    def _say(self, sentence: str) -> None:
+    def say(self, sentence: str) -> None:
+        """A line of its own, above the line that moves."""
         if not self.quiet:
             self._clear()
             self._write(f"{sentence}\n")
@@ -138,8 +142,9 @@ class Display:
             self._write("\r\033[K")
 
     def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
+        with suppress(OSError):  # a terminal that is gone must not end the run, nor keep it from ending
+            self.stream.write(text)
+            self.stream.flush()
 
 
 def clock(seconds: float) -> str:

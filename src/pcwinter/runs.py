@@ -12,24 +12,24 @@ import os
 import platform
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from hashlib import sha256
 from importlib import metadata
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcwinter._types import BoolArray, FloatArray, IntArray
 from pcwinter.checkpoints import NAMES, Checkpoints, replace_file, temporary_name
 from pcwinter.graph import Graph
+from pcwinter.results import read_story
 from pcwinter.valuation import Values, value
-from pcwinter.values import State
+from pcwinter.values import BLOCK, State
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,26 +37,12 @@ if TYPE_CHECKING:
 PACKAGES = ("pcwinter", "numpy", "scipy", "numba", "pandas")
 BITS = ("pcwinter", "numpy", "scipy", "numba")  # another version of these may lead to other bits
 RESULTS = ("nodes.csv", "edges.csv", "players.npz")
-SHARE = 0.05  # of the time that may go into checkpoints
+SHARE = 0.05  # of the time that may go into checkpoints,
+LONGEST = 10.0  # unless so many seconds have passed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """A run as its directory holds it; row i of every array over nodes belongs to row i of `nodes`."""
-
-    directory: Path
-    story: dict[str, Any]  # run.json
-    nodes: "pd.DataFrame"  # nodes.csv, with ids as strings
-    edges: "pd.DataFrame"  # edges.csv, with ids as strings
-    number: IntArray  # (n,) node numbers, ascending
-    label: IntArray  # (n,) class of the node, -1 where unknown
-    degree: IntArray  # (n,) neighbours in the training graph
-    classes: tuple[str, ...]  # names of the classes
-    paths: IntArray  # (p, hops + 1) node numbers from the labelled node to the player's own, padded with -1
-    null: BoolArray  # (p,) players whose value is exactly 0 by definition
-    value: FloatArray  # (p,) values of the players
-    stderr: FloatArray  # (p,)
-    change: FloatArray  # (blocks,) the convergence measure after each block of orders, infinite at first
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be used."""
 
 
 class Directory:
@@ -72,7 +58,8 @@ class Directory:
         self.latest: State | None = None  # not saved yet
         self.saved_at, self.cost = -np.inf, 0.0
         self.made: list[Path] = []
-        self.handle = -1
+        self.handle, self.mine = -1, False
+        self.done = 0  # orders behind the results that are there
 
     def __enter__(self) -> "Directory":
         check_directory(self.out, resume=self.resume)
@@ -81,6 +68,7 @@ class Directory:
             self.out.mkdir(parents=True, exist_ok=True)
             self.handle = os.open(self.out, os.O_RDONLY)
             self._lock()
+            check_directory(self.out, resume=self.resume)  # another process may have been here meanwhile
         except BaseException as error:
             self._leave()
             if isinstance(error, OSError) and error.strerror:
@@ -97,7 +85,7 @@ class Directory:
         self.checkpoints = Checkpoints(self.out, sha256(_json(here)).hexdigest())
         if not (self.out / "run.json").exists():
             return None
-        story = _story(self.out)
+        story = read_story(self.out)
         there = _identity(story["asked"], story["data"], story["versions"])
         differences = [
             f"{name} {_word(there.get(name))} there and {_word(here.get(name))} here"
@@ -107,15 +95,26 @@ class Directory:
         if differences:
             raise ValueError(f"{self.out} holds another run ({'; '.join(differences)}): name another directory")
         state, complaints = self.checkpoints.load()
-        for complaint in complaints:
-            after = f"{state.total.orders:,} orders" if state else "the beginning"
-            warnings.warn(f"{complaint} The run goes on from {after}.", stacklevel=3)
+        self.done = int(story.get("permutations", 0))
+        limit = cast("Mapping[str, int | None]", asked.get("stop", {})).get("permutations")
+        if limit is not None and limit < self.done:
+            raise ValueError(
+                f"{self.out} holds the results of {self.done:,} orders, more than the {limit:,} that are asked for "
+                "now: ask for more, or name another directory"
+            )
+        if not (state or complaints) and self.done >= BLOCK:
+            complaints = ["The checkpoints are gone."]
+        after = f"{state.total.orders:,} orders" if state else "the beginning"
+        notes = [f"{complaint} The run goes on from {after}." for complaint in complaints]
+        for note in notes:
+            warnings.warn(note, CheckpointWarning, stacklevel=3)
+        self.notes = [*self.notes, *notes]
         return state
 
     def keep(self, state: State) -> None:
         """Save the state, now or when there is time."""
         self.latest = state
-        if time.perf_counter() - self.saved_at >= self.cost / SHARE:
+        if time.perf_counter() - self.saved_at >= min(self.cost / SHARE, LONGEST):
             self.save()
 
     def save(self) -> None:
@@ -133,6 +132,11 @@ class Directory:
     def finish(self, values: Values) -> None:
         """Write the results; run.json comes last, and names the others by their hashes."""
         self.save()
+        if values.permutations < self.done:
+            raise ValueError(
+                f"{self.out} holds the results of {self.done:,} orders, more than the {values.permutations:,} of this "
+                "run: they were left as they are; go on with --resume"
+            )
         contents = dict(zip(RESULTS, (_csv(values.nodes()), _csv(values.edges()), _players(values)), strict=True))
         for name, content in contents.items():
             replace_file(self.out / name, content)
@@ -177,6 +181,7 @@ class Directory:
     def _lock(self) -> None:
         try:
             fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.mine = True
         except BlockingIOError:
             raise BlockingIOError(
                 f"another process is at work on {self.out}: wait for it, or name another directory"
@@ -187,12 +192,12 @@ class Directory:
 
     def _leave(self) -> None:
         """Give the place free; what was made for nothing goes."""
-        if self.handle >= 0:
-            os.close(self.handle)
-        for place in self.made:
+        for place in self.made if self.mine else ():
             if not place.is_dir() or any(place.iterdir()):
                 break
             place.rmdir()
+        if self.handle >= 0:
+            os.close(self.handle)
 
 
 def run(
@@ -238,59 +243,6 @@ def check_directory(out: Path, *, resume: bool = False) -> None:
         raise PermissionError(f"{out} cannot be written, since {existing} does not allow it: name another place")
 
 
-def read(directory: Path) -> Run:
-    """What `write` wrote; the floats have the same bits."""
-    story = _story(directory)
-    if "files" not in story:
-        raise FileNotFoundError(f"the run in {directory} has no results yet: finish it with --resume")
-    for name, digest in story["files"].items():
-        if not (directory / name).is_file() or sha256((directory / name).read_bytes()).hexdigest() != digest:
-            raise ValueError(f"{directory / name} is not what the run wrote: bring it up to date with --resume")
-    try:
-        nodes, edges = (
-            _read_csv(directory / "nodes.csv", "node"),
-            _read_csv(directory / "edges.csv", "source", "target"),
-        )
-        with np.load(directory / "players.npz", allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        classes = tuple(arrays.pop("classes").tolist())
-        return Run(directory, story, nodes, edges, classes=classes, **arrays)
-    except Exception as error:  # a file of another version may raise anything
-        raise ValueError(f"the files of the run in {directory} are damaged ({error}): value the graph again") from error
-
-
-def _story(directory: Path) -> dict[str, Any]:
-    path = directory / "run.json"
-    if not path.is_file():
-        raise FileNotFoundError(f"{directory} holds no run.json: name the directory that `pcwinter value --out` wrote")
-    try:
-        story: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        _identity(story["asked"], story["data"], story["versions"])
-    except (ValueError, LookupError, AttributeError, TypeError) as error:
-        raise ValueError(f"{path} is damaged or of another program ({error}): name another directory") from error
-    return story
-
-
-def _read_csv(path: Path, *ids: str) -> "pd.DataFrame":
-    """A table with exact floats, and ids as they were written, "NA" and "007" among them."""
-    import pandas as pd
-
-    with path.open(newline="", encoding="utf-8") as file:
-        names, *rows = csv.reader(file)
-    columns = zip(*rows, strict=True) if rows else [()] * len(names)
-    kinds: dict[str, Callable[[str], object]] = {**dict.fromkeys(ids, str), "labelled": "True".__eq__, "players": int}
-    return pd.DataFrame(
-        {
-            name: [kinds.get(name, _float)(entry) for entry in column]
-            for name, column in zip(names, columns, strict=True)
-        }
-    )
-
-
-def _float(entry: str) -> float:
-    return float(entry or "nan")
-
-
 def _tell(values: Values) -> dict[str, Any]:
     """What run.json says of a run that has ended."""
     done = values.estimate.tally
@@ -316,7 +268,10 @@ def _json(value: object) -> bytes:
 
 
 def _csv(table: "pd.DataFrame") -> bytes:
-    return table.to_csv(index=False, lineterminator="\n").encode()
+    text = table.to_csv(index=False, lineterminator="\n")
+    if "\r" in text:  # in an id; only if all words are quoted, this is
+        text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    return text.encode()
 
 
 def _players(values: Values) -> bytes:

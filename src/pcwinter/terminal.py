@@ -9,7 +9,7 @@ import numpy as np
 from pcwinter._options import whole_number
 from pcwinter._types import FloatArray, IntArray
 from pcwinter.datasets import DATASETS, location
-from pcwinter.runs import Run
+from pcwinter.results import Run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,7 @@ def summary(run: Run, top: int = 10, aggregate: str = "own") -> str:
             parts.append(f"The {n:,} least valuable of {len(ranked):,} {things}\n{text(ranked.tail(n)[::-1])}")
         else:
             parts.append(f"There are no {things} with players.")
-    parts.append(f"Nodes by class\n{text(_grouped(nodes, 'class', nodes['class'].map(_names(run).index)))}")
+    parts.append(f"Nodes by class\n{text(_grouped(nodes, 'class', run.label % len(_names(run))))}")
     parts.append(f"Nodes by degree in the training graph\n{text(_grouped(nodes, 'degree', _bins(run.degree)))}")
     unit = MEANING[run.story["asked"]["metric"]]
     parts.append(f"{unit}\nstderr is the standard error from the sampling of orders alone.")
@@ -53,11 +53,11 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
 
     top = whole_number("top", top, 1)
     lines = [f"A  {_heading(a)}", f"B  {_heading(b)}"]
-    settings = [
-        f"  {name}: {one} in A, {other} in B"
-        for name in sorted({*a.story["asked"], *b.story["asked"]})
-        if (one := a.story["asked"].get(name)) != (other := b.story["asked"].get(name))
-    ]
+    different = settings_of(a, b)
+    settings = [f"  {name}: {one} in A, {other} in B" for name, (one, other) in different.items()]
+    heads = [run.story["head"] for run in (a, b)]
+    if heads[0] != heads[1]:
+        settings.append(f"  head, as calibrated: {heads[0]} in A, {heads[1]} in B")
     lines.append("Different settings\n" + "\n".join(settings) if settings else "The settings are the same.")
     if a.story["fingerprint"] != b.story["fingerprint"]:
         lines.append("The graphs are not the same: what follows is about the nodes and edges that they share.")
@@ -71,12 +71,22 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
     lines.append(f"Agreement\n{pd.DataFrame(rows).to_string()}")
     for things, pair in pairs.items():
         if len(pair):
-            far = pair.sort_values("size", ascending=False, kind="stable").drop(columns="size").head(top)
-            lines.append(f"The {len(far):,} {things} that differ most, counted in standard errors\n{text(far)}")
-    same = a.story["asked"].get("seed") == b.story["asked"].get("seed")
-    note = " Both have the same seed, so their errors are not independent." if same else ""
+            known = pair["errors"].notna().any()
+            size = (pair["errors"] if known else pair["A - B"]).abs()
+            far = pair.loc[size.sort_values(ascending=False, kind="stable").index].head(top)
+            how = "counted in standard errors" if known else "without error bars, since a run has one order only"
+            lines.append(f"The {len(far):,} {things} that differ most, {how}\n{text(far)}")
+    note = ""
+    if a.story["asked"].get("seed") is not None and "seed" not in different:
+        note = " Both have the same seed, so their errors are not independent."
     lines.append(f"The error of a difference is the root of the sum of the squared standard errors.{note}")
     return "\n\n".join(lines)
+
+
+def settings_of(a: Run, b: Run) -> dict[str, tuple[object, object]]:
+    """Settings in which two runs differ."""
+    one, other = a.story["asked"], b.story["asked"]
+    return {name: (one.get(name), other.get(name)) for name in {**one, **other} if one.get(name) != other.get(name)}
 
 
 def known_graphs(data: str | PathLike[str] | None = None) -> str:
@@ -116,7 +126,7 @@ def plain(word: str) -> str:
 def _heading(run: Run) -> str:
     story = run.story
     lines = [
-        f"{run.directory}: {story['graph'] or 'a graph'}, {story['n_players']:,} players, {story['head']}",
+        f"{run.directory}: {plain(story['graph']) or 'a graph'}, {story['n_players']:,} players, {story['head']}",
         story["status"],
         f"utility ({story['asked']['metric']}) {story['utility_full']:.4f} of all players, "
         f"{story['utility_roots']:.4f} of the labelled nodes without edges, {story['utility_empty']:.4f} of nobody",
@@ -170,26 +180,24 @@ def _pair(a: "pd.DataFrame", b: "pd.DataFrame", keys: list[str]) -> "pd.DataFram
     difference = both["value_a"] - both["value_b"]
     error = np.hypot(both["stderr_a"], both["stderr_b"])
     with np.errstate(divide="ignore", invalid="ignore"):
-        errors = np.where(difference == 0, 0.0, difference / error)
+        errors = np.where((difference == 0) & (error == 0), 0.0, difference / error)
     return both[keys].assign(
-        **{"A": both["value_a"], "B": both["value_b"], "A - B": difference, "stderr": error, "errors": errors},
-        size=np.abs(errors),
+        **{"A": both["value_a"], "B": both["value_b"], "A - B": difference, "stderr": error, "errors": errors}
     )
 
 
 def _agreement(pair: "pd.DataFrame") -> Mapping[str, str]:
     a, b = pair["A"].to_numpy(), pair["B"].to_numpy()
-    size = pair["size"].to_numpy()
-    known = np.isfinite(size)
+    size = pair["errors"].abs().dropna().to_numpy()  # infinite where two exact values differ
     rows = {"in both": f"{len(pair):,}", "Spearman rank correlation": f"{_spearman(a, b):.3f}"}
     for share in (0.01, 0.1, 0.25):
         k = max(1, round(share * len(pair)))
         shared = len(np.intersect1d(_best(a, k), _best(b, k)))
         rows[f"in both best {share:.0%}"] = f"{shared:,} of {k:,}"
     rows["root mean square difference"] = f"{np.sqrt(np.mean((a - b) ** 2)):.5f}"
-    if known.any():
-        rows["the same in standard errors"] = f"{np.sqrt(np.mean(size[known] ** 2)):.2f}"
-        rows["differ by over 2 standard errors"] = f"{np.mean(size[known] > 2):.1%} (by chance 4.6%)"
+    if len(size):
+        rows["the same in standard errors"] = f"{np.sqrt(np.mean(size**2)):.2f}"
+        rows["differ by over 2 standard errors"] = f"{np.mean(size > 2):.1%} (by chance 4.6%)"
     return rows
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pcwinter._memory import budget
-from pcwinter._options import whole_number
+from pcwinter._options import number, whole_number
 from pcwinter._types import FloatArray
 from pcwinter.game import GraphGame, make_problem
 from pcwinter.graph import Graph
@@ -182,7 +182,7 @@ def value(
     if stop is None:
         limit = at_most(max_permutations)
         stop = converged(tolerance) | limit if permutations is None else exactly(permutations)
-        stop = stop if max_seconds is None else stop | seconds(max_seconds)
+        stop = stop if max_seconds is None else stop | seconds(number("max_seconds", max_seconds))
     elif not isinstance(stop, Rule):
         raise ValueError(f"stop is {stop!r}, expected a rule such as pcwinter.stopping.converged()")
     elif permutations is not None or max_seconds is not None:

@@ -9,7 +9,7 @@ from string import Template
 from pcwinter.report import charts, experiments, words
 from pcwinter.report.data import as_json, page_data
 from pcwinter.report.facts import by_rows
-from pcwinter.runs import Run
+from pcwinter.results import Run
 
 SCRIPTS = ("base.js", "panel.js", "graph.js", "tables.js", "start.js")
 

@@ -7,7 +7,7 @@ import numpy as np
 from pcwinter._types import FloatArray
 from pcwinter.report import svg
 from pcwinter.report.facts import Facts, exact, limits
-from pcwinter.runs import Run
+from pcwinter.results import Run
 
 BLOCK = 10  # orders between two entries of `run.change`
 BINS = 40  # at most

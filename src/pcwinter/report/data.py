@@ -12,7 +12,7 @@ import numpy as np
 from pcwinter._types import BoolArray, FloatArray, IntArray
 from pcwinter.report.facts import Facts, column
 from pcwinter.report.layout import layout
-from pcwinter.runs import Run
+from pcwinter.results import Run
 
 NODES = 5_000  # in the table
 EDGES = 5_000

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcwinter._types import BoolArray, FloatArray, IntArray
-from pcwinter.runs import Run
+from pcwinter.results import Run
 
 if TYPE_CHECKING:
     import pandas as pd

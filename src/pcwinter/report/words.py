@@ -8,7 +8,7 @@ import numpy as np
 
 from pcwinter.report.facts import Facts, exact, limits
 from pcwinter.report.svg import MINUS
-from pcwinter.runs import Run
+from pcwinter.results import Run
 
 METRICS = {
     "accuracy": "accuracy on the validation nodes (0.01 is one percentage point)",
