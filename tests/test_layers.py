@@ -47,6 +47,7 @@ FLOW = [
     "interop",
     "terminal",
     "progress",
+    "experiments",
     "cli",
     "__init__",
 ]

@@ -82,6 +82,14 @@ def seconds(limit: float) -> Rule:
     )
 
 
+def evaluations(n: int) -> Rule:
+    """Stop after the first block that ends with `n` evaluations or more."""
+    n = whole_number("evaluations", n, 1)
+    return Rule(
+        lambda p: f"{p.evaluations:,} utilities were computed, as {n:,} were asked for." if p.evaluations >= n else None
+    )
+
+
 def converged(tolerance: float = 0.05, *, literal: bool = False) -> Rule:
     """The paper's rule made well-defined: sum |v_t - v_(t - 20)| / sum |v_t| below `tolerance`.
 

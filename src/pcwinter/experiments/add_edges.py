@@ -1,0 +1,47 @@
+"""Study -> how fast the accuracy rises when the best edges are added to a graph without any."""
+
+import numpy as np
+
+from pcwinter.experiments.curves import add_edges
+from pcwinter.experiments.output import Outcome, spread
+from pcwinter.experiments.paper import EDGES
+from pcwinter.experiments.study import Study
+
+PLAIN = {"random": "random edges", "betweenness": "betweenness", "leave-one-out": "leave-one-out edges"}
+
+
+def run(study: Study, seeds: int) -> Outcome:
+    """Curves of all methods; the share of edges that reaches the accuracy of the whole graph."""
+    outcome = Outcome(f"{study.dataset} add-edges{'' if study.head == 'ridge' else f' {study.head}'}", x="edges added")
+    for seed in range(seeds):
+        rankings = {name: study.baseline(method, seed) for name, method in PLAIN.items()}
+        rankings["PC-Winter"] = study.pc_winter("edge", seed, method="PC-Winter")
+        for name, ranking in rankings.items():
+            outcome.add(name, seed, add_edges(study.judge, ranking, seed=seed, points=study.points))
+    rows = []
+    for row in outcome.summary():
+        curves = list(outcome.curves[str(row["method"])].values())
+        shares = [curve.count / curve.count[-1] for curve in curves]
+        full = [curve.accuracy[-1] for curve in curves]
+        reach = [
+            float(share[np.argmax(curve.accuracy >= goal)])
+            for share, curve, goal in zip(shares, curves, full, strict=True)
+        ]
+        tenth = [float(np.interp(0.1, share, curve.accuracy)) for share, curve in zip(shares, curves, strict=True)]
+        rows.append(
+            {
+                **{name: number for name, number in row.items() if "rebound" not in name},
+                **spread("at 10 %", tenth),
+                "paper at 10 %": EDGES.get(study.dataset) if row["method"] == "PC-Winter" else None,
+                **spread("share that reaches all", reach),
+                "whole graph": float(np.mean(full)),
+            }
+        )
+    outcome.tables[outcome.name] = rows
+    early = {name: np.mean([curve.early for curve in by_seed.values()]) for name, by_seed in outcome.curves.items()}
+    for name in PLAIN:
+        word = "ahead of" if early["PC-Winter"] > early[name] else "NOT ahead of"
+        outcome.notes.append(
+            f"Over the first 20 %, PC-Winter {early['PC-Winter']:.4f} is {word} {name} {early[name]:.4f}."
+        )
+    return outcome

@@ -1,0 +1,110 @@
+"""Study -> how fast the accuracy falls when the best nodes are dropped: PC-Winter against the baselines."""
+
+import numpy as np
+
+from pcwinter.baselines import Ranking
+from pcwinter.experiments.curves import drop_nodes, droppable
+from pcwinter.experiments.output import Outcome, Row, spread
+from pcwinter.experiments.study import Study
+
+PLAIN = ("random", "degree", "leave-one-out")
+LEVELS = ("own", "path")
+
+
+def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
+    """Curves of all methods, and for unlabelled nodes the fair comparison with Data Shapley."""
+    outcome = Outcome(f"{study.dataset} drop-nodes {which}{_head(study)}", x=f"{which} nodes dropped")
+    shares: dict[str, list[float]] = {}
+    costs: dict[str, list[Ranking]] = {}
+    for seed in range(seeds):
+        rankings = [study.baseline(method, seed) for method in PLAIN]
+        sampled = [study.pc_winter(level, seed) for level in LEVELS]
+        sampled.append(study.data_shapley(seed))
+        for ranking in [*rankings, *sampled]:
+            name = _name(ranking)
+            outcome.add(name, seed, drop_nodes(study.judge, ranking, which=which, seed=seed, points=study.points))
+            first = droppable(study.judge, ranking, which, seed)[: len(study.graph.train)]
+            shares.setdefault(name, []).append(float(np.isin(first, study.graph.train).mean()))
+            costs.setdefault(name, []).append(ranking)
+    rows = outcome.summary()
+    for row in rows:
+        found = costs[str(row["method"])]
+        if found[0].orders:
+            row |= spread("orders", [ranking.orders for ranking in found])
+        if found[0].evaluations:
+            row |= {"evaluations": float(np.mean([ranking.evaluations for ranking in found]))}
+        row |= {"seconds": float(np.mean([ranking.seconds for ranking in found]))}
+        if which == "mixed":
+            row |= spread("labelled among the first", shares[str(row["method"])])
+    outcome.tables[outcome.name] = rows
+    if which == "mixed":
+        nodes = droppable(study.judge, study.baseline("degree", 0), which, 0)
+        share = np.isin(nodes, study.graph.train).mean()
+        outcome.notes.append(f"In the data {share:.1%} of the nodes are labelled.")
+    outcome.notes += verdicts(outcome)
+    if which == "unlabelled":
+        outcome.tables[f"{outcome.name} fair"] = fair(study, seeds)
+    return outcome
+
+
+def verdicts(outcome: Outcome) -> list[str]:
+    """Whether PC-Winter is below each other method by the mean along the curve."""
+    notes = []
+    for level in LEVELS:
+        mine = outcome.means(f"PC-Winter ({level})")
+        for method in outcome.curves:
+            if method.startswith("PC-Winter"):
+                continue
+            other = outcome.means(method)
+            word = "below" if mine.mean() < other.mean() else "NOT below"
+            notes.append(f"PC-Winter ({level}) {mine.mean():.4f} is {word} {method} {other.mean():.4f}.")
+    return notes
+
+
+def fair(study: Study, seeds: int) -> list[Row]:
+    """PC-Winter and Data Shapley by the same rule, with equal evaluations, and in equal time."""
+    found: dict[tuple[str, str], list[tuple[float, Ranking]]] = {}
+
+    def take(budget: str, name: str, seed: int, ranking: Ranking) -> None:
+        curve = drop_nodes(study.judge, ranking, seed=seed, points=study.points)
+        found.setdefault((budget, name), []).append((curve.mean, ranking))
+
+    for seed in range(seeds):
+        mine, theirs = study.pc_winter("own", seed), study.data_shapley(seed)
+        most, limit = min(mine.evaluations, theirs.evaluations), min(mine.seconds, theirs.seconds)
+        budgets = {
+            "same rule": (mine.orders, theirs),
+            "equal evaluations": (
+                round(mine.orders * most / mine.evaluations),
+                theirs if most == theirs.evaluations else study.data_shapley(seed, most=most),
+            ),
+            "equal time": (
+                round(mine.orders * limit / mine.seconds),
+                theirs if limit == theirs.seconds else study.data_shapley(seed, time_limit=limit),
+            ),
+        }
+        for budget, (orders, other) in budgets.items():
+            for level in LEVELS:
+                fewer = None if orders == mine.orders else max(orders, 1)
+                ranking = study.pc_winter(level, seed, permutations=fewer)
+                take(budget, f"PC-Winter ({level})", seed, ranking)
+            take(budget, "Data Shapley", seed, other)
+    return [
+        {
+            "budget": budget,
+            "method": name,
+            **spread("mean", [mean for mean, _ in runs]),
+            "orders": float(np.mean([ranking.orders for _, ranking in runs])),
+            "evaluations": float(np.mean([ranking.evaluations for _, ranking in runs])),
+            "seconds": float(np.mean([ranking.seconds for _, ranking in runs])),
+        }
+        for (budget, name), runs in found.items()
+    ]
+
+
+def _name(ranking: Ranking) -> str:
+    return "Data Shapley" if ranking.method == "data-shapley" else ranking.method
+
+
+def _head(study: Study) -> str:
+    return "" if study.head == "ridge" else f" {study.head}"

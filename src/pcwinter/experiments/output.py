@@ -1,0 +1,141 @@
+"""Outcome -> files: each table as CSV and Markdown, the curves as CSV, SVG and PNG."""
+
+import csv
+from dataclasses import dataclass, field
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pcwinter.checkpoints import replace_file
+from pcwinter.experiments.curves import Curve
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (3, 1)), (0, (7, 2)))
+Row: TypeAlias = dict[str, Any]
+
+
+@dataclass(eq=False)
+class Outcome:
+    """What an experiment found."""
+
+    name: str
+    x: str = ""  # what the curves are over
+    y: str = "test accuracy"
+    curves: dict[str, dict[int, Curve]] = field(default_factory=dict)  # by method and seed
+    tables: dict[str, list[Row]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)  # what the numbers support, in sentences
+
+    def add(self, method: str, seed: int, curve: Curve) -> None:
+        """One more curve."""
+        self.curves.setdefault(method, {})[seed] = curve
+
+    def means(self, method: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Means along the curves of a method, by seed."""
+        return np.array([curve.mean for curve in self.curves[method].values()])
+
+    def summary(self) -> list[Row]:
+        """One line per method: mean along the curve, over its first fifth, and how far it rises again at the end."""
+        rows = []
+        for method, by_seed in self.curves.items():
+            curves = list(by_seed.values())
+            rows.append(
+                {
+                    "method": method,
+                    "seeds": len(curves),
+                    **spread("mean", [curve.mean for curve in curves]),
+                    **spread("first 20 %", [curve.early for curve in curves]),
+                    **spread("rebound", [curve.rebound for curve in curves]),
+                }
+            )
+        return rows
+
+
+def spread(name: str, numbers: list[float]) -> dict[str, float]:
+    """Mean and standard deviation over seeds."""
+    return {name: float(np.mean(numbers)), f"{name} sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else np.nan}
+
+
+def write(outcome: Outcome, out: Path) -> list[Path]:
+    """Write all files of an outcome; returns their paths."""
+    import pandas as pd
+
+    out.mkdir(parents=True, exist_ok=True)
+    files: dict[str, bytes] = {}
+    if outcome.curves:
+        files[f"{outcome.name}.csv"] = _curves_csv(outcome).encode()
+        files |= {f"{outcome.name}.{kind}": picture for kind, picture in draw(outcome).items()}
+    for title, rows in outcome.tables.items():
+        table = pd.DataFrame(rows)
+        files[f"{title}.table.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
+        files[f"{title}.md"] = (markdown(rows) + "\n").encode()
+    if outcome.notes:
+        files[f"{outcome.name}.notes.md"] = ("\n".join(f"- {note}" for note in outcome.notes) + "\n").encode()
+    for name, content in files.items():
+        replace_file(out / name, content)
+    return [out / name for name in files]
+
+
+def markdown(rows: list[Row]) -> str:
+    """A table in Markdown."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    lines = [names, ["---" if isinstance(rows[0].get(name), str) else "--:" for name in names]]
+    lines += [[_cell(row.get(name)) for name in names] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.4f}" if abs(value) < 10 else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _curves_csv(outcome: Outcome) -> str:
+    """The four columns that a report draws, too."""
+    text = StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["method", "seed", outcome.x, outcome.y])
+    for method, by_seed in outcome.curves.items():
+        for seed, curve in by_seed.items():
+            lines.writerows(
+                [method, seed, x, y] for x, y in zip(curve.count.tolist(), curve.accuracy.tolist(), strict=True)
+            )
+    return text.getvalue()
+
+
+def draw(outcome: Outcome) -> dict[str, bytes]:
+    """The curves, means over seeds with a band from least to most, as SVG and PNG."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise ValueError("figures need Matplotlib: pip install 'pcwinter[experiments]'") from None
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    with mpl.rc_context(
+        {"svg.hashsalt": "pcwinter", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
+    ):
+        figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+        for k, (method, by_seed) in enumerate(outcome.curves.items()):
+            curves = list(by_seed.values())
+            ys = np.array([curve.accuracy for curve in curves])
+            colour, dash = COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]
+            axes.plot(curves[0].count, ys.mean(axis=0), color=colour, linestyle=dash, label=method, linewidth=1.6)
+            if len(curves) > 1:
+                axes.fill_between(
+                    curves[0].count, ys.min(axis=0), ys.max(axis=0), color=colour, alpha=0.15, linewidth=0
+                )
+        axes.set_xlabel(outcome.x)
+        axes.set_ylabel(outcome.y)
+        axes.set_title(outcome.name)
+        axes.legend(frameon=False, fontsize=9)
+        pictures = {}
+        for kind in ("svg", "png"):
+            file = BytesIO()
+            figure.savefig(file, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+            pictures[kind] = file.getvalue()
+        plt.close(figure)
+    return pictures

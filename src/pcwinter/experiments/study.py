@@ -1,0 +1,258 @@
+"""Dataset -> rankings: every valuation that an experiment needs, computed once, kept on disk, and resumed."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pcwinter import runs
+from pcwinter._options import whole_number
+from pcwinter.baselines import (
+    Ranking,
+    betweenness,
+    data_shapley,
+    degree,
+    leave_one_out_edges,
+    leave_one_out_nodes,
+    of_values,
+    random_edges,
+    random_nodes,
+)
+from pcwinter.checkpoints import Checkpoints, replace_file
+from pcwinter.datasets import DATASETS, load
+from pcwinter.graph import Graph, Recipe
+from pcwinter.heads.ridge import Ridge
+from pcwinter.judging import Judge
+from pcwinter.progress import Display
+from pcwinter.stopping import Rule, at_most, converged, evaluations, seconds
+from pcwinter.stopping import permutations as exactly
+from pcwinter.tree import contribution_tree
+from pcwinter.valuation import Values, graph_game
+
+QUICK = 20  # orders of a quick valuation
+
+
+class Interrupted(Exception):
+    """A signal asked for an end; what was done is kept."""
+
+
+@dataclass(eq=False)
+class Study:
+    """A dataset with its settings, and a directory for what is found out about it."""
+
+    dataset: str
+    graph: Graph
+    out: Path
+    head: str = "ridge"
+    truncation: tuple[float, ...] = ()
+    hops: int = 2
+    workers: int = 1
+    quick: bool = False
+    max_seconds: float | None = None  # of every valuation
+    quiet: bool = False
+    signal: int = 0
+    _judge: Judge | None = None
+    _head: Ridge | Recipe | None = None
+    _known: dict[str, Ranking] = field(default_factory=dict)
+
+    @property
+    def judge(self) -> Judge:
+        """The judge of this dataset."""
+        if self._judge is None:
+            self._judge = Judge(self.graph, hops=self.hops)
+        return self._judge
+
+    @property
+    def parameters(self) -> Ridge | Recipe:
+        """The head with the parameters that PC-Winter's calibration finds, for all methods alike."""
+        if self._head is None:
+            if self.head == "softmax":
+                self._head = self.graph.recipe
+            else:
+                tree = contribution_tree(self.graph, self.hops)
+                _, _, found = graph_game(self.graph, tree)
+                assert found is not None
+                self._head = Ridge(found.penalty, found.bias, found.temperature)
+        return self._head
+
+    @property
+    def points(self) -> int:
+        """Points of a curve."""
+        return 11 if self.quick else 101
+
+    def say(self, sentence: str) -> None:
+        """Tell the person who waits."""
+        if not self.quiet:
+            Display().say(f"{self.dataset}: {sentence}")
+
+    def rule(self, permutations: int | None = None) -> Rule:
+        """When a valuation ends: after so many orders, or by the rule that all sampled methods share."""
+        if permutations is None and self.quick:
+            permutations = QUICK
+        rule = converged() | at_most(2_000) if permutations is None else exactly(permutations)
+        return rule if self.max_seconds is None else rule | seconds(self.max_seconds)
+
+    def values(
+        self,
+        seed: int,
+        *,
+        orders: str = "dfs",
+        truncation: Sequence[float] | None = None,
+        permutations: int | None = None,
+    ) -> Values:
+        """PC-Winter, or one of its relatives."""
+        ratios = self.truncation if truncation is None else tuple(truncation)
+        ratios = ratios if orders == "dfs" else ()
+        if permutations is None and self.quick:
+            permutations = QUICK
+        key = _key(self.head, orders, *ratios, permutations or "converged", f"seed {seed}")
+        with self._display(permutations) as display:
+            values = runs.run(
+                self.graph,
+                self.out / "runs" / key,
+                name=self.dataset,
+                resume=True,
+                head=self.parameters if isinstance(self.parameters, Ridge) else "softmax",
+                hops=self.hops,
+                orders=orders,
+                truncation=ratios,
+                permutations=permutations,
+                max_seconds=self.max_seconds,
+                seed=seed,
+                workers=self.workers,
+                progress=display,
+            )
+        self._finish(display, values.status, f"PC-Winter ({key})", values.estimate.seconds)
+        return values
+
+    def pc_winter(self, level: str, seed: int, *, method: str | None = None, **options: Any) -> Ranking:  # noqa: ANN401
+        """The ranking by own, path or edge values; see `values` for the options."""
+        name = method or f"PC-Winter ({level})"
+        return self._once(
+            name, seed, lambda: of_values(self.values(seed, **options), level, name), level, json.dumps(options)
+        )
+
+    def data_shapley(self, seed: int, *, most: int | None = None, time_limit: float | None = None) -> Ranking:
+        """Data Shapley by the common rule, or with so many evaluations or seconds and no other rule."""
+        rule = self.rule()
+        if most is not None:
+            rule = evaluations(most)
+        elif time_limit is not None:
+            rule = seconds(time_limit)
+        about = _key(self.head, most or "", time_limit or "", f"seed {seed}")
+
+        def make() -> Ranking:
+            folder = self.out / "runs" / f"data-shapley {about}"
+            folder.mkdir(parents=True, exist_ok=True)
+            kept = Checkpoints(folder, self._about(about))
+            state, _ = kept.load()
+            with self._display(QUICK if self.quick else None) as display:
+                found = data_shapley(
+                    self.graph,
+                    self.parameters,
+                    rule,
+                    hops=self.hops,
+                    seed=seed,
+                    workers=self.workers,
+                    progress=display,
+                    begin=state,
+                    keep=kept.save,
+                )
+            self._finish(display, found.status, f"Data Shapley ({about})", found.seconds)
+            return found
+
+        return self._once("Data Shapley", seed, make, about)
+
+    def baseline(self, method: str, seed: int) -> Ranking:
+        """A baseline that is not sampled, by its name."""
+        graph, hops = self.graph, self.hops
+        makers: dict[str, Callable[[], Ranking]] = {
+            "random": lambda: random_nodes(graph, hops=hops, seed=seed),
+            "degree": lambda: degree(graph, hops=hops),
+            "leave-one-out": lambda: leave_one_out_nodes(graph, self.parameters, hops=hops),
+            "random edges": lambda: random_edges(graph, seed=seed),
+            "betweenness": lambda: betweenness(graph),
+            "leave-one-out edges": lambda: leave_one_out_edges(graph, self.parameters, hops=hops),
+        }
+        return self._once(method, seed if method.startswith("random") else 0, makers[method])
+
+    def _display(self, permutations: int | None) -> Display:
+        return Display(permutations=permutations, max_seconds=self.max_seconds, quiet=self.quiet)
+
+    def _finish(self, display: Display, status: str, what: str, took: float) -> None:
+        if display.signal:
+            self.signal = display.signal
+        if display.sentence == status:
+            raise Interrupted(status)
+        self.say(f"{what}: {status} {took:.1f} s")
+
+    def _about(self, *parts: object) -> str:
+        settings = (runs.fingerprint(self.graph), repr(self.parameters), self.hops, self.truncation, self.quick, parts)
+        return sha256(json.dumps(settings, default=str).encode()).hexdigest()
+
+    def _once(self, method: str, seed: int, make: Callable[[], Ranking], *parts: object) -> Ranking:
+        """A ranking from memory, from the disk, or made now and kept."""
+        key = f"{_key(self.head, method, f'seed {seed}')}-{self._about(method, seed, *parts)[:12]}"
+        if key not in self._known:
+            path = self.out / "rankings" / f"{key}.json"
+            if path.is_file():
+                self._known[key] = _read(path)
+            else:
+                began = time.perf_counter()
+                self._known[key] = make()
+                path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(path, _write(self._known[key]))
+                if time.perf_counter() - began > 5:
+                    self.say(f"{method}, seed {seed}: {time.perf_counter() - began:.1f} s")
+        return self._known[key]
+
+
+def open_study(
+    dataset: str,
+    out: Path,
+    *,
+    data: str | None = None,
+    head: str = "ridge",
+    workers: int = 1,
+    quick: bool = False,
+    max_seconds: float | None = None,
+    quiet: bool = False,
+) -> Study:
+    """The study of a built-in dataset: no truncation on the citation graphs, the paper's on the large ones."""
+    known = DATASETS.get(dataset)
+    if known is None:
+        raise ValueError(f"there is no dataset {dataset!r}: choose from {', '.join(DATASETS)}")
+    return Study(
+        dataset=dataset,
+        graph=load(dataset, data=data),
+        out=out,
+        head=head,
+        truncation=known.truncation if known.family == "gnn-benchmark" else (),
+        workers=whole_number("workers", workers, 1),
+        quick=quick,
+        max_seconds=max_seconds,
+        quiet=quiet,
+    )
+
+
+def _key(*parts: object) -> str:
+    return " ".join(str(part) for part in parts if part != "").replace("/", "-")
+
+
+def _write(ranking: Ranking) -> bytes:
+    plain = {name: getattr(ranking, name) for name in Ranking.__slots__}
+    lists = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in plain.items()}
+    return json.dumps(lists).encode()
+
+
+def _read(path: Path) -> Ranking:
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found["items"] = np.array(found["items"], dtype=np.int64)
+    for name in ("value", "stderr"):
+        found[name] = np.array(found[name], dtype=np.float64)
+    return Ranking(**found)

@@ -1,0 +1,78 @@
+"""Study -> dropping curves of variants of PC-Winter: constraints, numbers of orders, truncation ratios."""
+
+from typing import Any
+
+from pcwinter.experiments.curves import drop_nodes
+from pcwinter.experiments.output import Outcome, spread
+from pcwinter.experiments.study import Study
+
+ABLATION = {"PC-Winter": "dfs", "level only (L)": "level", "precedence only (P)": "precedence", "free": "free"}
+NUMBERS = (10, 50, 100, None)
+RATIOS = {"planetoid": ((0.5, 0.7), (0.9, 0.7), (0.5, 0.9)), "gnn-benchmark": ((0.7, 0.9), (0.5, 0.7), (0.9, 0.7))}
+ORDERS = 200  # of the ablation
+
+
+def ablation(study: Study, seeds: int) -> Outcome:
+    """Both constraints, one of them, none: without truncation, which only the first could have."""
+    options: dict[str, dict[str, Any]] = {
+        name: {"orders": family, "truncation": (), "permutations": None if study.quick else ORDERS}
+        for name, family in ABLATION.items()
+    }
+    return _compare(study, seeds, "ablation", options)
+
+
+def permutations(study: Study, seeds: int) -> Outcome:
+    """10, 50 and 100 orders, and as many as it takes to converge."""
+    options: dict[str, dict[str, Any]] = {f"{n} orders" if n else "converged": {"permutations": n} for n in NUMBERS}
+    return _compare(study, seeds, "permutations", options)
+
+
+def truncation(study: Study, seeds: int) -> Outcome:
+    """The paper's ratios; on the citation graphs also none."""
+    from pcwinter.datasets import DATASETS
+
+    family = DATASETS[study.dataset].family
+    ratios = RATIOS.get(family, RATIOS["planetoid"])
+    options: dict[str, dict[str, Any]] = {"-".join(map(str, pair)): {"truncation": pair} for pair in ratios}
+    if family != "gnn-benchmark":
+        options["none"] = {"truncation": ()}
+    return _compare(study, seeds, "truncation", options)
+
+
+def _compare(study: Study, seeds: int, name: str, options: dict[str, dict[str, Any]]) -> Outcome:
+    head = "" if study.head == "ridge" else f" {study.head}"
+    outcome = Outcome(f"{study.dataset} {name}{head}", x="unlabelled nodes dropped")
+    orders: dict[str, list[float]] = {}
+    took: dict[str, list[float]] = {}
+    for seed in range(seeds):
+        for level in ("own", "path"):
+            for variant, given in options.items():
+                method = f"{variant}, {level}"
+                ranking = study.pc_winter(level, seed, method=method, **given)
+                outcome.add(method, seed, drop_nodes(study.judge, ranking, seed=seed, points=study.points))
+                orders.setdefault(method, []).append(ranking.orders)
+                took.setdefault(method, []).append(ranking.seconds)
+    rows = []
+    for row in outcome.summary():
+        method = str(row["method"])
+        rows.append({**row, **spread("orders", orders[method]), **spread("seconds", took[method])})
+    outcome.tables[outcome.name] = rows
+    outcome.notes += _verdicts(outcome, list(options))
+    return outcome
+
+
+def _verdicts(outcome: Outcome, variants: list[str]) -> list[str]:
+    """How each variant stands to the first, in standard deviations over seeds."""
+    notes = []
+    for level in ("own", "path"):
+        base = outcome.means(f"{variants[0]}, {level}")
+        for variant in variants[1:]:
+            other = outcome.means(f"{variant}, {level}")
+            gap = other.mean() - base.mean()
+            noise = ((base.var(ddof=1) + other.var(ddof=1)) / len(base)) ** 0.5 if len(base) > 1 else float("nan")
+            word = "no clear difference" if not abs(gap) > 2 * noise else ("worse" if gap > 0 else "better")
+            notes.append(
+                f"{level}: {variant} {other.mean():.4f} against {variants[0]} {base.mean():.4f}: "
+                f"{gap:+.4f} +- {noise:.4f}, {word}."
+            )
+    return notes
