@@ -11,7 +11,10 @@ import pytest
 
 import pcwinter as pw
 from command import FAST, PCWINTER, RESULTS, call, files, refused, write_graph
-from pcwinter import cli, orders
+from pcwinter import _choices as choices
+from pcwinter import orders
+from pcwinter.experiments import EXPERIMENTS
+from pcwinter.experiments.curves import WHICH
 from pcwinter.features import NORMALIZATIONS
 
 
@@ -39,7 +42,9 @@ def test_help_is_quick_because_it_imports_nothing() -> None:
     assert not {"numpy", "scipy", "numba", "pandas", "igraph", "networkx"} & imported
 
 
-@pytest.mark.parametrize("command", ["", "value", "show", "compare", "report", "datasets", "completion"])
+@pytest.mark.parametrize(
+    "command", ["", "value", "show", "compare", "report", "reproduce", "judge", "datasets", "completion"]
+)
 def test_every_command_has_help_with_an_example(command: str) -> None:
     done = call(*command.split(), "--help")
     assert done.returncode == 0
@@ -57,10 +62,12 @@ def test_version_and_no_arguments() -> None:
 
 
 def test_the_lists_of_the_command_line_are_those_of_the_library() -> None:
-    assert set(cli.DATASETS) == set(pw.DATASETS)
-    assert set(cli.METRICS) == set(pw.METRICS)
-    assert set(cli.FEATURES) == set(NORMALIZATIONS)
-    assert set(cli.ORDERS) == set(orders.FAMILIES)
+    assert set(choices.DATASETS) == set(pw.DATASETS)
+    assert set(choices.METRICS) == set(pw.METRICS)
+    assert set(choices.FEATURES) == set(NORMALIZATIONS)
+    assert set(choices.ORDERS) == set(orders.FAMILIES)
+    assert choices.WHICH == WHICH
+    assert set(choices.EXPERIMENTS) == {name.split()[0] for name in EXPERIMENTS} | {"all"}
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

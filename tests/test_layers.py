@@ -48,6 +48,8 @@ FLOW = [
     "terminal",
     "progress",
     "experiments",
+    "_choices",
+    "cli_experiments",
     "cli",
     "__init__",
 ]

@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from pcwinter._choices import DATASETS, FEATURES, METRICS, ORDERS, RUN, at_home
+from pcwinter.cli_experiments import judge, reproduce
+
 if TYPE_CHECKING:
     from pcwinter.graph import Graph
     from pcwinter.heads.ridge import Ridge
     from pcwinter.heads.softmax import Softmax
 
-# Listed here as well, because to import them takes longer than --help may; a test compares.
-DATASETS = ("demo", "cora", "citeseer", "pubmed", "amazon-photo", "amazon-computers", "coauthor-physics")
-METRICS = ("accuracy", "macro-f1", "probability", "log-likelihood")
-ORDERS = ("dfs", "level", "precedence", "free")
-FEATURES = ("row", "standard", "none")
 EXPECTED = (ValueError, TypeError, OSError, FloatingPointError, RuntimeError, MemoryError)  # said in one sentence
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -43,14 +41,6 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     """For the shell: names that begin so, and then files."""
     names = [CompletionItem(name) for name in DATASETS if name.startswith(incomplete)]
     return [*names, CompletionItem(incomplete, type="file")]
-
-
-def _home(ctx: click.Context, param: click.Parameter, given: Path) -> Path:
-    """A leading ~ is the user's home, also where the shell does not say so."""
-    return given.expanduser()
-
-
-RUN = click.Path(path_type=Path)
 
 
 class InOrder(click.Group):
@@ -78,7 +68,7 @@ def cli() -> None:
 @click.option(
     "--out",
     type=RUN,
-    callback=_home,
+    callback=at_home,
     required=True,
     help="Directory for the results; new, empty, or with --resume the run's own.",
 )
@@ -209,7 +199,7 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
 
 
 @cli.command(short_help="Print the best and the worst, by class, by degree.")
-@click.argument("run", type=RUN, callback=_home)
+@click.argument("run", type=RUN, callback=at_home)
 @click.option("--top", type=int, default=10, show_default=True, help="Lines at each end of a table.")
 @click.option(
     "--aggregate",
@@ -232,8 +222,8 @@ def show(run: Path, top: int, aggregate: str) -> None:
 
 
 @cli.command(short_help="Say how far two runs agree.")
-@click.argument("a", type=RUN, callback=_home)
-@click.argument("b", type=RUN, callback=_home)
+@click.argument("a", type=RUN, callback=at_home)
+@click.argument("b", type=RUN, callback=at_home)
 @click.option("--top", type=int, default=10, show_default=True, help="Lines in the tables of differences.")
 def compare(a: Path, b: Path, top: int) -> None:
     """Compare the values of two runs: rank correlation, overlap of the best, differences with error bars.
@@ -248,7 +238,7 @@ def compare(a: Path, b: Path, top: int) -> None:
 
 
 @cli.command(short_help="Write a page to explore and to hand on.")
-@click.argument("run", type=RUN, callback=_home)
+@click.argument("run", type=RUN, callback=at_home)
 def report(run: Path) -> None:
     """Write report.html into RUN: one page with everything in it, to read, to explore and to hand on.
 
@@ -263,6 +253,10 @@ def report(run: Path) -> None:
     path = run / "report.html"
     replace_file(path, page(results.read(run)).encode())
     click.echo(f"Written: {path}. Open it in a browser.")
+
+
+cli.add_command(reproduce)
+cli.add_command(judge)
 
 
 @cli.command(short_help="List the public graphs.")

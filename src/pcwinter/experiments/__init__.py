@@ -1,20 +1,35 @@
 """Dataset -> tables and curves: the experiments of the paper, each by one function and one command."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
+from pcwinter._options import whole_number
 from pcwinter.experiments import add_edges, costs, drop_nodes, variants
-from pcwinter.experiments.output import Outcome
-from pcwinter.experiments.study import Study
+from pcwinter.experiments.curves import WHICH
+from pcwinter.experiments.output import Outcome, markdown, write
+from pcwinter.experiments.own import judge_file
+from pcwinter.experiments.study import Study, open_study
+
+__all__ = ["EXPERIMENTS", "Outcome", "Study", "judge_file", "open_study", "reproduce"]
 
 EXPERIMENTS: dict[str, Callable[[Study, int], Outcome]] = {
-    "drop-nodes": drop_nodes.run,
-    "drop-nodes labelled": partial(drop_nodes.run, which="labelled"),
-    "drop-nodes mixed": partial(drop_nodes.run, which="mixed"),
+    "counts": costs.counts,
+    **{f"drop-nodes {which}": partial(drop_nodes.run, which=which) for which in WHICH},
     "add-edges": add_edges.run,
-    "ablation": variants.ablation,
     "permutations": variants.permutations,
     "truncation": variants.truncation,
     "efficiency": costs.efficiency,
-    "counts": costs.counts,
+    "ablation": variants.ablation,  # last: it takes longest
 }
+
+
+def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int = 3) -> Iterator[str]:
+    """Run an experiment, or `all`; write its files into the study's directory, and tell each outcome as text."""
+    whole_number("seeds", seeds, 1)
+    names = list(EXPERIMENTS) if name == "all" else [f"{name} {which}" if name == "drop-nodes" else name]
+    for each in names:
+        outcome = EXPERIMENTS[each](study, seeds)
+        files = write(outcome, study.out)
+        parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
+        parts += ["\n".join(f"- {note}" for note in outcome.notes)] if outcome.notes else []
+        yield "\n\n".join([*parts, f"Written to {study.out}: {', '.join(file.name for file in files)}\n"])

@@ -42,16 +42,10 @@ def efficiency(study: Study, seeds: int) -> Outcome:
     paper = HOURS.get(study.dataset, {})
     methods = {
         "PC-Winter": [study.pc_winter("own", seed) for seed in range(seeds)],
-        "PC-Winter, truncated": [
-            study.pc_winter(
-                "own", seed, method="PC-Winter truncated", truncation=list(DATASETS[study.dataset].truncation)
-            )
-            for seed in range(seeds)
-        ],
         "Data Shapley": [study.data_shapley(seed) for seed in range(seeds)],
     }
     for method, rankings in methods.items():
-        hours = paper.get(method.split(",")[0], (None, None, None))
+        hours = paper.get(method, (None, None, None))
         rows.append(
             {
                 "method": method,

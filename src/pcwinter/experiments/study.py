@@ -223,7 +223,7 @@ def open_study(
     max_seconds: float | None = None,
     quiet: bool = False,
 ) -> Study:
-    """The study of a built-in dataset: no truncation on the citation graphs, the paper's on the large ones."""
+    """The study of a built-in dataset, with the paper's truncation ratios."""
     known = DATASETS.get(dataset)
     if known is None:
         raise ValueError(f"there is no dataset {dataset!r}: choose from {', '.join(DATASETS)}")
@@ -232,7 +232,7 @@ def open_study(
         graph=load(dataset, data=data),
         out=out,
         head=head,
-        truncation=known.truncation if known.family == "gnn-benchmark" else (),
+        truncation=known.truncation,
         workers=whole_number("workers", workers, 1),
         quick=quick,
         max_seconds=max_seconds,

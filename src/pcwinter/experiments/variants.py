@@ -8,7 +8,8 @@ from pcwinter.experiments.study import Study
 
 ABLATION = {"PC-Winter": "dfs", "level only (L)": "level", "precedence only (P)": "precedence", "free": "free"}
 NUMBERS = (10, 50, 100, None)
-RATIOS = {"planetoid": ((0.5, 0.7), (0.9, 0.7), (0.5, 0.9)), "gnn-benchmark": ((0.7, 0.9), (0.5, 0.7), (0.9, 0.7))}
+RATIOS = ((0.5, 0.7), (0.9, 0.7), (0.5, 0.9))
+LARGE = (0.7, 0.9)
 ORDERS = 200  # of the ablation
 
 
@@ -28,14 +29,10 @@ def permutations(study: Study, seeds: int) -> Outcome:
 
 
 def truncation(study: Study, seeds: int) -> Outcome:
-    """The paper's ratios; on the citation graphs also none."""
-    from pcwinter.datasets import DATASETS
-
-    family = DATASETS[study.dataset].family
-    ratios = RATIOS.get(family, RATIOS["planetoid"])
-    options: dict[str, dict[str, Any]] = {"-".join(map(str, pair)): {"truncation": pair} for pair in ratios}
-    if family != "gnn-benchmark":
-        options["none"] = {"truncation": ()}
+    """The paper's ratios for the dataset first, the others, and on the citation graphs none."""
+    large = study.truncation == LARGE
+    ratios = (LARGE, *RATIOS) if large else (*RATIOS, ())
+    options: dict[str, dict[str, Any]] = {"-".join(map(str, pair)) or "none": {"truncation": pair} for pair in ratios}
     return _compare(study, seeds, "truncation", options)
 
 

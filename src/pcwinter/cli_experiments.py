@@ -1,0 +1,93 @@
+"""The command line of the experiments: `pcwinter reproduce` and `pcwinter judge`."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pcwinter._choices import DATASETS, EXPERIMENTS, RUN, WHICH, at_home
+
+
+@click.command(short_help="Repeat an experiment of the paper.")
+@click.argument("name", type=click.Choice(EXPERIMENTS))
+@click.option("--dataset", type=click.Choice(DATASETS), required=True, help="The graph, by its name.")
+@click.option(
+    "--out",
+    type=RUN,
+    callback=at_home,
+    default=Path("runs/reproduce"),
+    show_default=True,
+    help="Directory for all studies.",
+)
+@click.option("--seeds", type=int, default=3, show_default=True, help="Repetitions, with seeds 0, 1, ...")
+@click.option(
+    "--which", type=click.Choice(WHICH), default="unlabelled", show_default=True, help="Nodes that drop-nodes drops."
+)
+@click.option(
+    "--head",
+    type=click.Choice(("ridge", "softmax")),
+    default="ridge",
+    show_default=True,
+    help="Head of the values; the judge is always softmax.",
+)
+@click.option("--quick", is_flag=True, help="20 orders and 11 points: to see that it works.")
+@click.option("--max-seconds", type=float, metavar="S", help="Bound on every single valuation.")
+@click.option(
+    "--workers", type=int, default=1, show_default=True, help="Processes; they change the time and nothing else."
+)
+@click.option("--data", type=click.Path(path_type=Path), help="Folder of the public graphs; default PCWINTER_DATA.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def reproduce(name: str, dataset: str, out: Path, seeds: int, which: str, **options: Any) -> int:  # noqa: ANN401
+    """Repeat an experiment of the paper on a graph, and write its tables and figures.
+
+    What is done is kept in DIR/DATASET: the same command goes on after an interruption, and experiments share their
+    values. `all` runs every experiment that the paper has.
+
+    \b
+    Examples:
+      pcwinter reproduce drop-nodes --dataset cora
+      pcwinter reproduce drop-nodes --which mixed --dataset citeseer --seeds 5
+      pcwinter reproduce all --dataset demo --quick --out runs/quick
+    """
+    from pcwinter.experiments import reproduce as repeat
+    from pcwinter.experiments.study import Interrupted, open_study
+
+    place = out / (f"{dataset} quick" if options["quick"] else dataset)
+    quiet = options["quiet"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of the values: each run keeps its own
+        study = open_study(dataset, place, **options)
+        try:
+            for text in repeat(study, name, which, seeds):
+                if not quiet:
+                    click.echo(text)
+        except (Interrupted, KeyboardInterrupt):
+            click.echo("Interrupted: the same command goes on from here.", err=True)
+            return 128 + (study.signal or 2)
+    return 0
+
+
+@click.command(short_help="Judge a ranking of your own.")
+@click.argument("file", type=RUN, callback=at_home)
+@click.option("--dataset", type=click.Choice(DATASETS), required=True, help="The graph that FILE is about.")
+@click.option(
+    "--which", type=click.Choice(WHICH), default="unlabelled", show_default=True, help="Nodes that are dropped."
+)
+@click.option("--out", type=RUN, callback=at_home, help="Directory for curve and figure; none are written by default.")
+@click.option("--data", type=click.Path(path_type=Path), help="Folder of the public graphs; default PCWINTER_DATA.")
+def judge(file: Path, dataset: str, which: str, out: Path | None, data: Path | None) -> None:
+    """Put the values in FILE, by whatever method, on the curves of the experiments.
+
+    FILE is a CSV with the columns node and value, or source, target and value. Nodes are dropped best first, edges
+    added best first; the judge is the softmax head on the test graph.
+
+    \b
+    Examples:
+      pcwinter judge runs/cora/nodes.csv --dataset cora
+      pcwinter judge my_edges.csv --dataset citeseer --out runs/mine
+    """
+    from pcwinter.datasets import load
+    from pcwinter.experiments import judge_file
+
+    click.echo(judge_file(file, load(dataset, data=data), dataset, which, out))

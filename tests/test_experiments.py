@@ -1,0 +1,175 @@
+"""Experiments: curves with known answers, studies that are resumed, and every command in its quick form."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pcwinter as pw
+from command import call, refused
+from pcwinter.baselines import Ranking
+from pcwinter.experiments import EXPERIMENTS, open_study, reproduce
+from pcwinter.experiments.curves import Curve, add_edges, drop_nodes, steps
+from pcwinter.experiments.output import Outcome, markdown
+from pcwinter.experiments.own import judge_file, read_ranking
+from pcwinter.experiments.study import Study
+from pcwinter.judging import Judge
+
+quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
+
+
+@pytest.fixture(scope="module")
+def graph() -> pw.Graph:
+    """Two labelled nodes whose own features are swapped between the classes: only their neighbours know better.
+
+    Nodes 2, 3 and 4 are neighbours of node 0, with features of its class, nodes 5, 6 and 7 of node 1. Node 8 is far away.
+    The test nodes have clean features and no edges.
+    """
+    features = np.array(
+        [[0.45, 0.55], [0.55, 0.45]] + [[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3 + [[0.5, 0.5]] + [[1, 0], [0, 1]] * 4
+    )
+    labels = [0, 1, *[-1] * 7, *[0, 1] * 4]
+    edges = [(0, 2), (0, 3), (0, 4), (1, 5), (1, 6), (1, 7)]
+    recipe = pw.Recipe(learning_rate=0.1, epochs=50)
+    return pw.Graph(edges, features, labels, [0, 1], [9, 10], np.arange(11, 17), recipe=recipe)
+
+
+def ranking(items: list[int] | list[tuple[int, int]]) -> Ranking:
+    """Best first, as listed."""
+    value = -np.arange(len(items), dtype=np.float64)
+    return Ranking("mine", np.array(items), value, np.full(len(items), np.nan))
+
+
+def test_dropping_what_helps_harms(graph: pw.Graph) -> None:
+    judge = Judge(graph)
+    curve = drop_nodes(judge, ranking([2, 3, 4, 5, 6, 7, 0, 1]))
+    assert curve.count.tolist() == [0, 1, 2, 3, 4, 5, 6]  # labelled nodes stay
+    assert curve.accuracy[0] == 1.0
+    assert curve.accuracy[-1] == 0.0  # the labelled nodes alone mislead
+    assert (np.diff(curve.accuracy) <= 0).all()
+
+
+def test_dropping_labelled_nodes_leaves_no_model(graph: pw.Graph) -> None:
+    curve = drop_nodes(Judge(graph), ranking([2, 0, 1]), which="labelled")
+    assert curve.count.tolist() == [0, 1, 2]
+    assert curve.accuracy.tolist() == [1.0, 0.5, 0.5]  # one class is named everywhere
+    mixed = drop_nodes(Judge(graph), ranking([2, 0, 1]), which="mixed")
+    assert mixed.count.tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="which is 'all', expected unlabelled, labelled, mixed"):
+        drop_nodes(Judge(graph), ranking([2]), which="all")
+
+
+def test_adding_what_helps_helps(graph: pw.Graph) -> None:
+    curve = add_edges(Judge(graph), ranking([(0, 2), (1, 5)]))
+    assert curve.count.tolist() == [0, 1, 2, 3, 4, 5, 6]  # the others come last
+    assert curve.accuracy[0] == 0.0
+    assert curve.accuracy[2] == curve.accuracy[-1] == 1.0
+
+
+def test_a_curve_sums_itself_up() -> None:
+    curve = Curve(np.arange(11), np.array([0.9, 0.8, 0.7, *[0.5] * 7, 0.6]))
+    assert curve.mean == pytest.approx((0.9 + 0.8 + 0.7 + 3.5 + 0.6) / 11)
+    assert curve.early == pytest.approx(0.8)
+    assert curve.rebound == pytest.approx(0.1)
+    assert steps(444).tolist()[:3] == [0, 4, 9]
+    assert len(steps(444)) == 101
+    assert steps(3).tolist() == [0, 1, 2, 3]
+
+
+def test_tables_in_markdown() -> None:
+    rows = [{"method": "a", "mean": 0.5, "n": 1234}, {"method": "b", "mean": float("nan"), "n": None, "more": 12.3}]
+    assert markdown(rows).splitlines() == [
+        "| method | mean | n | more |",
+        "| --- | --: | --: | --: |",
+        "| a | 0.5000 | 1,234 |  |",
+        "| b |  |  | 12.3 |",
+    ]
+    outcome = Outcome("one")
+    outcome.add("a", 0, Curve(np.arange(3), np.array([0.3, 0.1, 0.2])))
+    assert outcome.summary()[0]["mean"] == pytest.approx(0.2)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return open_study("demo", tmp_path_factory.mktemp("study"), quick=True, quiet=True)
+
+
+@quiet
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_in_its_quick_form(name: str, study: Study) -> None:
+    experiment, _, which = name.partition(" ")
+    (text,) = reproduce(study, experiment, which or "unlabelled", 2)
+    stem = f"demo {name}"
+    assert f"{stem}\n\n| " in text
+    assert (study.out / f"{stem}.md").read_text() in text + "\n"
+    with (study.out / f"{stem}.table.csv").open(newline="") as file:
+        assert list(csv.DictReader(file))
+    if name in ("counts", "efficiency"):
+        return
+    with (study.out / f"{stem}.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert list(lines[0])[:2] == ["method", "seed"]
+    assert {line["seed"] for line in lines} == {"0", "1"}
+    assert all(0 <= float(line["test accuracy"]) <= 1 for line in lines)
+    assert (study.out / f"{stem}.svg").read_text().startswith("<?xml")
+    assert (study.out / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
+
+
+@quiet
+def test_what_is_known_is_not_computed_again(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = study.pc_winter("own", 0)
+    again = open_study("demo", study.out, quick=True, quiet=True)
+    monkeypatch.setattr(Study, "values", lambda *_, **__: pytest.fail("computed again"))
+    second = again.pc_winter("own", 0)
+    np.testing.assert_array_equal(first.value, second.value)
+    np.testing.assert_array_equal(first.items, second.items)
+    assert (first.orders, first.evaluations, first.status) == (second.orders, second.evaluations, second.status)
+
+
+def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("node,value,more\n2,3.0,x\n3,2.5,y\n5,-1e-3,z\n")
+    found = read_ranking(file, graph)
+    assert found.items.tolist() == [2, 3, 5]
+    assert found.value.tolist() == [3.0, 2.5, -0.001]
+    text = judge_file(file, graph, "toy", "unlabelled", tmp_path / "out")
+    assert "toy drop-nodes unlabelled mine" in text
+    assert (tmp_path / "out" / "toy drop-nodes unlabelled mine.svg").is_file()
+    file.write_text("source,target,value\n2,0,3.0\n1,5,1\n")
+    assert read_ranking(file, graph).items.tolist() == [[0, 2], [1, 5]]
+    assert "add-edges" in judge_file(file, graph, "toy")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "has the columns nothing: expected node and value, or source, target and value"),
+        ("node,score\n1,2\n", "has the columns node, score: expected node and value"),
+        ("node,value\n99,2\n", "line 2 of .* names '99', which is no node of the graph"),
+        ("node,value\n1,2\n1,3\n", "names the same node twice"),
+        ("node,value\n1,2\n2,nan\n", "line 3 of .* has the value 'nan', expected a finite number"),
+        ("node,value\n1,\n", "line 2 of .* has the value '', expected a finite number"),
+        ("node,value\n9,1\n", "line 2 of .* names a validation or test node"),
+        ("source,target,value\n0,5,1\n", "line 2 of .* names 0 and 5, which share no edge of the training graph"),
+        ("source,target,value\n0,2,1\n2,0,1\n", "names the same edge twice"),
+    ],
+)
+def test_a_ranking_that_is_refused(content: str, sentence: str, graph: pw.Graph, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text(content)
+    with pytest.raises(ValueError, match=sentence):
+        read_ranking(tmp_path / "mine.csv", graph)
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    done = call("reproduce", "counts", "--dataset", "demo", "--out", tmp_path / "all", "--seeds", 1)
+    assert done.returncode == 0, done.stderr
+    assert "| players | 1,761 |" in done.stdout
+    assert (tmp_path / "all" / "demo" / "demo counts.md").is_file()
+    refused(
+        call("reproduce", "counts", "--dataset", "demo", "--out", tmp_path / "x", "--seeds", 0), "seeds is 0, expected"
+    )
+    refused(call("reproduce", "everything", "--dataset", "demo"), "'everything' is not one of")
+    refused(call("reproduce", "counts"), "Missing option '--dataset'")
+    refused(call("judge", tmp_path / "none.csv", "--dataset", "demo"), "No such file")
