@@ -23,7 +23,7 @@ quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:th
 def graph() -> pw.Graph:
     """Two labelled nodes whose own features are swapped between the classes: only their neighbours know better.
 
-    Nodes 2, 3 and 4 are neighbours of node 0, with features of its class, nodes 5, 6 and 7 of node 1. Node 8 is far away.
+    Nodes 2, 3 and 4 are neighbours of node 0, with features of its class, nodes 5, 6 and 7 of node 1; node 8 is apart.
     The test nodes have clean features and no edges.
     """
     features = np.array(
