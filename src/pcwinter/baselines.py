@@ -16,7 +16,7 @@ from pcwinter._types import FloatArray, IntArray
 from pcwinter.game import Game
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
-from pcwinter.induced import node_game
+from pcwinter.induced import node_game, steps_to_labelled
 from pcwinter.left_out import leave_one_out
 from pcwinter.metrics import find_metric
 from pcwinter.orders import Order, Walk
@@ -247,11 +247,7 @@ def knn_values(right: FloatArray, k: int) -> FloatArray:
 
 def near_nodes(graph: Graph, hops: int) -> IntArray:
     """Nodes within `hops` steps of a labelled node: those that have players."""
-    near = np.zeros(graph.n_nodes)
-    near[graph.train] = 1
-    for _ in range(hops):
-        near = np.minimum(near + graph.training @ near, 1)
-    return np.flatnonzero(near)
+    return np.flatnonzero(steps_to_labelled(graph, hops) >= 0)
 
 
 def all_edges(graph: Graph) -> IntArray:
