@@ -178,7 +178,7 @@ def test_nobody_labelled_yet_and_labelled_nodes_without_edges() -> None:
 
 @pytest.mark.parametrize("penalty", [1e9, 1e-3])
 def test_ties_are_relative_to_the_scores(penalty: float) -> None:
-    graph = random_graph(3, n=12, probability=0.1, n_train=6, n_classes=3, n_val=24)
+    graph = random_graph(7, n=12, probability=0.1, n_train=6, n_classes=3, n_val=24)
     head = Ridge(penalty, 0.0)
     game = game_of(graph, 2, "accuracy", head)
     everybody = mask_of(graph, game.nodes)
