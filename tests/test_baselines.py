@@ -1,7 +1,7 @@
 """The other rankings: against enumeration of orders, of subsets and of shortest paths."""
 
 from collections.abc import Callable
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, pairwise, permutations, product
 from math import comb, factorial
 
 import numpy as np
@@ -34,7 +34,7 @@ def every_order(n: int) -> list[Order]:
 
 def coalitions(n: int) -> npt.NDArray[np.bool_]:
     """(2^n, n) all coalitions."""
-    return (np.arange(2**n)[:, None] >> np.arange(n)) % 2 == 1
+    return np.array(list(product([False, True], repeat=n)))
 
 
 def semivalue(graph: Graph, metric: str, weight: Callable[[int], float], hops: int = 2) -> Floats:
@@ -130,7 +130,7 @@ def test_beta_shapley_equals_enumeration(metric: str, parameters: tuple[float, f
     alpha, beta = parameters
     # the weight of Kwon and Zou (2022), for a coalition of s others
     expected = semivalue(
-        TINY, metric, lambda s: beta_function(s + beta, 5 - s - 1 + alpha) / beta_function(alpha, beta)
+        TINY, metric, lambda s: float(beta_function(s + beta, 5 - s - 1 + alpha) / beta_function(alpha, beta))
     )
     game = node_game(TINY, hops=2, metric=METRICS[metric], head=RIDGE)
     enumerated = exact(Weighted(game, beta_weights(5, alpha, beta)), every_order(5)).mean()

@@ -8,12 +8,12 @@ import pytest
 
 from induced_oracle import Mask, induced_rows, induced_scores, induced_utility, mask_of, utility_of
 from oracles import distances, make_graph, random_graph
+from pcwinter.game import marginals
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.induced import PATIENCE, NodeGame, node_game
 from pcwinter.metrics import ACCURACY, METRICS
 from pcwinter.orders import Order
-from pcwinter.values import marginals
 
 Ints = npt.NDArray[np.int64]
 RIDGE = Ridge(0.7, 0.8, 0.4)

@@ -90,8 +90,8 @@ class NodeGame:
             return self._walk_softmax(order)
         rows = empty_rows(self.place)
         utility = np.empty(self.n_players)
-        code, slack = self.metric.code, self.slack
-        evaluations = _walk(self.place, rows, order.players, code, self.empty, self.full, slack, utility)
+        numbers = self.metric.code, self.empty, self.full, self.slack
+        evaluations = _walk(self.place, rows, order.players, *numbers, utility)
         return Walk(whole(self.metric, utility, order), evaluations)
 
     def utility(self, coalition: BoolArray) -> float:
@@ -109,8 +109,8 @@ class NodeGame:
         rows = propagate(inside, self.features[members], self.place.hops)[labels >= 0]
         labels = labels[labels >= 0]
         if self.recipe is not None:
-            everybody = [np.arange(len(labels))]
-            return fit_scores(rows, labels, everybody, n_classes, self.recipe, self.validation)[0]
+            models = fit_scores(rows, labels, [np.arange(len(labels))], n_classes, self.recipe, self.validation)
+            return models.reshape(n_classes, -1)
         kernel = (rows @ rows.T).toarray() + self.place.constant
         cross = (rows @ self.validation.T).toarray() + self.place.constant
         return solve(kernel, cross, labels, n_classes, self.place.penalty)
@@ -161,14 +161,7 @@ def empty_rows(place: Place) -> Rows:
 
 @compiled
 def _walk(
-    place: Place,
-    rows: Rows,
-    players: IntArray,
-    code: int,
-    empty: float,
-    full: float,
-    slack: float,
-    utility: FloatArray,
+    place: Place, rows: Rows, players: IntArray, code: int, empty: float, full: float, slack: float, utility: FloatArray
 ) -> int:
     """Fill the utilities, and return how many were computed."""
     last, evaluations, close, n_rows = empty, 0, 0, 0
@@ -399,5 +392,5 @@ def _vectors(features: Sparse, validation: Sparse) -> FloatArray:
     vectors = np.empty((n, v + min(n, f)))
     for at in range(0, v, CHUNK):
         vectors[:, at : min(at + CHUNK, v)] = np.asarray(features @ validation[at : at + CHUNK].toarray().T)
-    vectors[:, v:] = features.toarray() if f <= n else np.linalg.qr(features.toarray().T, mode="r").T
+    vectors[:, v:] = features.toarray() if f <= n else np.asarray(np.linalg.qr(features.toarray().T, mode="r")).T
     return vectors
