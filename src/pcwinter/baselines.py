@@ -12,11 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import betaln, gammaln
 
-from pcwinter._types import FloatArray, IntArray
+from pcwinter._options import number, whole_number
+from pcwinter._types import BoolArray, FloatArray, IntArray
 from pcwinter.game import Game
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
-from pcwinter.induced import node_game
+from pcwinter.induced import node_game, steps_to_labelled
 from pcwinter.left_out import leave_one_out
 from pcwinter.metrics import find_metric
 from pcwinter.orders import Order, Walk
@@ -136,6 +137,7 @@ def beta_shapley(
     progress: Callable[[Progress], str | None] | None = None,
 ) -> Ranking:
     """Beta(alpha, beta)-Shapley: contributions to small coalitions count more when alpha is large."""
+    alpha, beta = number("alpha", alpha), number("beta", beta)
     game = node_game(graph, hops=hops, metric=find_metric(metric), head=head)
     weighted = Weighted(game, beta_weights(game.n_players, alpha, beta))
     return _sampled(f"beta-shapley({alpha:g},{beta:g})", weighted, game.nodes, stop, seed, workers, progress)
@@ -191,6 +193,7 @@ def data_banzhaf(
 
     Every coalition serves all nodes (maximum sample reuse); each node is in with probability one half.
     """
+    samples = whole_number("samples", samples, 2)
     began = time.perf_counter()
     game = node_game(graph, hops=hops, metric=find_metric(metric), head=head)
     rng = np.random.default_rng(seed)
@@ -203,15 +206,19 @@ def data_banzhaf(
     )
 
 
-def banzhaf_from(inside: "np.typing.NDArray[np.bool_]", utility: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Values and standard errors from (samples, p) coalitions and their utilities."""
-    sides = []
-    for mask in (inside, ~inside):
-        count = mask.sum(axis=0)
-        mean = (utility @ mask) / np.maximum(count, 1)
-        square = (utility**2 @ mask) / np.maximum(count, 1)
-        sides.append((mean, np.maximum(square - mean**2, 0.0) / np.maximum(count - 1, 1)))
-    return sides[0][0] - sides[1][0], np.sqrt(sides[0][1] + sides[1][1])
+def banzhaf_from(inside: BoolArray, utility: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values and standard errors from (samples, p) coalitions and their utilities.
+
+    Not a number for a player that was always in or always out; nor is the error of one that was so once only.
+    """
+    value, variance = np.zeros(inside.shape[1]), np.zeros(inside.shape[1])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for sign, mask in ((1, inside.astype(np.float64)), (-1, 1.0 - inside)):
+            count = mask.sum(axis=0)
+            mean = (utility @ mask) / count
+            value += sign * mean
+            variance += ((utility[:, None] - mean) ** 2 * mask).sum(axis=0) / (count * (count - 1))
+    return value, np.sqrt(variance)
 
 
 def knn_shapley(graph: Graph, *, hops: int = 2, k: int = 5) -> Ranking:
@@ -221,6 +228,7 @@ def knn_shapley(graph: Graph, *, hops: int = 2, k: int = 5) -> Ranking:
 
         s_n = [y_n = y] min(k, n) / (k n),   s_i = s_(i+1) + ([y_i = y] - [y_(i+1) = y]) min(k, i) / (k i).
     """
+    k, hops = whole_number("k", k, 1), whole_number("hops", hops, 1)
     began = time.perf_counter()
     rows = propagate(graph.training, graph.features, hops)[graph.train]
     z = propagate(graph.validation, graph.features, hops)[graph.val]
@@ -247,11 +255,7 @@ def knn_values(right: FloatArray, k: int) -> FloatArray:
 
 def near_nodes(graph: Graph, hops: int) -> IntArray:
     """Nodes within `hops` steps of a labelled node: those that have players."""
-    near = np.zeros(graph.n_nodes)
-    near[graph.train] = 1
-    for _ in range(hops):
-        near = np.minimum(near + graph.training @ near, 1)
-    return np.flatnonzero(near)
+    return np.flatnonzero(steps_to_labelled(graph, hops) >= 0)
 
 
 def all_edges(graph: Graph) -> IntArray:

@@ -1,28 +1,29 @@
 """Graph -> a game among nodes of the training graph: the utility of the baselines.
 
 A coalition keeps the subgraph that it induces. Its labelled nodes are the rows of the classifier, propagated K steps in
-that subgraph, so that one newcomer changes the rows of all labelled nodes within K steps of it. With degrees d that
-count the node itself,
+that subgraph. A newcomer changes the degrees of its neighbours and so the rows of all labelled nodes within K + 1 steps
+of it. With degrees d that count the node itself,
 
     T1_w = sum over u in N[w] of d_u^-1/2 x_u,   Tk_w = sum over u in N[w] of Tk-1_u / d_u,   h_r = d_r^-1/2 TK_r.
 
-A newcomer changes d and T1 of few nodes; what depends on them is summed up anew. The vectors x are kept as their inner
-products with the validation rows, followed by coordinates that give those with each other.
+A newcomer changes d and T1 of few nodes; what depends on them is summed up anew. The row of a labelled node needs Tk
+of nodes within K - k steps of it only, and x of those within K. The vectors x are kept as their inner products with the
+validation rows, followed by coordinates that give those with each other.
 """
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
-from pcwinter._jit import compiled
+from pcwinter._jit import compiled, inlined
+from pcwinter._options import whole_number
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter.graph import Graph, Recipe
-from pcwinter.heads.ridge import Ridge, inverse_norm
+from pcwinter.heads.ridge import CHUNK, Ridge, inverse_norm, solve
 from pcwinter.heads.softmax import fit_scores
-from pcwinter.metrics import ACCURACY, TIE, Metric, class_ends, measure
+from pcwinter.metrics import TIE, Metric, class_ends, measure, whole
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import propagate
 
@@ -36,19 +37,21 @@ class Place(NamedTuple):
     indptr: IntArray  # (n + 1,)
     indices: IntArray  # neighbours among the players
     label: IntArray  # (n,) class, -1 for players that are not labelled
-    vectors: FloatArray  # (n, v + d) inner products with validation rows, then coordinates
+    depth: IntArray  # (n,) steps to the nearest labelled node
+    line: IntArray  # (n,) players from small to large depth: where their vectors and sums are
+    vectors: FloatArray  # (players of depth <= hops, v + d) inner products with validation rows, then coordinates
     ends: IntArray  # (c + 1,) where each class begins among the validation rows
     penalty: float
     constant: float  # bias^2
     temperature: float
-    tie: float
+    tie: float  # two scores closer than that are a tie
 
 
 class Rows(NamedTuple):
     """What a walk keeps: the coalition, its sums, and the rows of its labelled nodes in order of arrival."""
 
     degree: FloatArray  # (n,) with the node itself; 0 while it is absent
-    sums: FloatArray  # (hops - 1 or 1, n, v + d) T1, ..., T(K - 1)
+    sums: FloatArray  # (hops - 1 or 1, players of depth < hops, v + d) T1, ..., T(K - 1); T1 at least
     place: IntArray  # (n,) row of a labelled node, -1 while it is absent
     label: IntArray  # (r,)
     coordinates: FloatArray  # (r, d)
@@ -73,8 +76,13 @@ class NodeGame:
     features: Sparse  # (p, f)
     validation: Sparse  # (v, f)
     recipe: Recipe | None  # softmax instead of ridge
-    tolerance: float = 0.0  # of the whole utility; a walk ends when it stays that close to it
+    tolerance: float = 0.0  # a walk ends when it stays that close to the utility of all, as a share of what all add
     full: float = np.nan  # utility of all players, in units
+
+    @property
+    def slack(self) -> float:
+        """What counts as close to the utility of all, in units; without tolerance nothing does."""
+        return self.tolerance * abs(self.full - self.empty) if self.tolerance else -1.0
 
     def walk(self, order: Order) -> Walk:
         """Utility after every step."""
@@ -82,62 +90,64 @@ class NodeGame:
             return self._walk_softmax(order)
         rows = empty_rows(self.place)
         utility = np.empty(self.n_players)
-        slack = self.tolerance * abs(self.full) if self.tolerance else -1.0
-        evaluations = _walk(self.place, rows, order.players, self.metric.code, self.empty, self.full, slack, utility)
-        whole = utility.astype(np.int64) if self.metric.code == ACCURACY else utility
-        return Walk(whole, evaluations)
+        numbers = self.metric.code, self.empty, self.full, self.slack
+        evaluations = _walk(self.place, rows, order.players, *numbers, utility)
+        return Walk(whole(self.metric, utility, order), evaluations)
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of one coalition, from scratch, in units."""
-        members = np.flatnonzero(coalition)
-        inside = self.adjacency[members][:, members]
-        rows = propagate(sp.csr_array(inside), self.features[members], self.place.hops)
-        labels = self.place.label[members]
-        if not (labels >= 0).any():
+        if not (self.place.label[coalition] >= 0).any():
             return self.empty
-        rows, labels = rows[labels >= 0], labels[labels >= 0]
-        n_classes = len(self.place.ends) - 1
+        place, code, scores = self.place, self.metric.code, self.scores(coalition)
+        return float(measure(code, scores, place.ends, place.temperature, place.tie, np.empty(0)))
+
+    def scores(self, coalition: BoolArray) -> FloatArray:
+        """(c, v) class-major scores of a coalition with labelled nodes, from scratch."""
+        members = np.flatnonzero(coalition)
+        inside = sp.csr_array(self.adjacency[members][:, members])
+        labels, n_classes = self.place.label[members], len(self.place.ends) - 1
+        rows = propagate(inside, self.features[members], self.place.hops)[labels >= 0]
+        labels = labels[labels >= 0]
         if self.recipe is not None:
-            everybody = [np.arange(len(labels))]
-            scores = fit_scores(rows, labels, everybody, n_classes, self.recipe, self.validation)[0]
-            return float(measure(self.metric.code, scores, self.place.ends, 1.0, TIE, np.empty(0)))
-        kernel = (rows @ rows.T).toarray() + self.place.constant + self.place.penalty * np.eye(len(labels))
+            models = fit_scores(rows, labels, [np.arange(len(labels))], n_classes, self.recipe, self.validation)
+            return models.reshape(n_classes, -1)
+        kernel = (rows @ rows.T).toarray() + self.place.constant
         cross = (rows @ self.validation.T).toarray() + self.place.constant
-        scores = np.ascontiguousarray(scipy.linalg.solve(kernel, np.eye(n_classes)[labels], assume_a="pos").T) @ cross
-        place = self.place
-        return float(measure(self.metric.code, scores, place.ends, place.temperature, place.tie, np.empty(0)))
+        return solve(kernel, cross, labels, n_classes, self.place.penalty)
+
+    def changes(self, start: list[int], steps: int, coalition: BoolArray) -> bool:
+        """Whether a labelled node of the coalition is within so many steps of one of the players `start`."""
+        reach = np.zeros(self.n_players, dtype=np.bool_)
+        reach[start] = True
+        for _ in range(steps):
+            reach |= (self.adjacency @ reach > 0) & coalition
+        return bool((self.place.label[reach] >= 0).any())
 
     def _walk_softmax(self, order: Order) -> Walk:
         """One model after the other, for every step that changes a row."""
-        utility = np.full(self.n_players, self.empty)
+        utility = np.empty(self.n_players)
         last, evaluations, close = self.empty, 0, 0
         coalition = np.zeros(self.n_players, dtype=np.bool_)
-        reach = np.zeros(self.n_players, dtype=np.bool_)
         for k, player in enumerate(order.players.tolist()):
             coalition[player] = True
-            reach[:] = False
-            reach[player] = True
-            for _ in range(self.place.hops):
-                reach |= (self.adjacency @ reach > 0) & coalition
-            if (self.place.label[reach] >= 0).any():
+            if self.changes([player], self.place.hops + 1, coalition):
                 last = self.utility(coalition)
                 evaluations += 1
-            utility[k] = last
-            close = close + 1 if self.tolerance and abs(self.full - last) <= self.tolerance * abs(self.full) else 0
+            utility[k:] = last
+            close = close + 1 if abs(self.full - last) <= self.slack else 0
             if close > PATIENCE:
-                utility[k:] = last
                 break
-        return Walk(utility.astype(np.int64) if self.metric.code == ACCURACY else utility, evaluations)
+        return Walk(whole(self.metric, utility, order), evaluations)
 
 
 def empty_rows(place: Place) -> Rows:
     """The empty coalition."""
-    n, width = place.vectors.shape
+    n, width = len(place.label), place.vectors.shape[1]
     v, r = int(place.ends[-1]), int((place.label >= 0).sum())
     nothing = np.empty(n, dtype=np.int64)
     return Rows(
         degree=np.zeros(n),
-        sums=np.zeros((max(place.hops - 1, 1), n, width)),
+        sums=np.zeros((max(place.hops - 1, 1), int((place.depth < place.hops).sum()), width)),
         place=np.full(n, -1),
         label=np.empty(r, dtype=np.int64),
         coordinates=np.zeros((r, width - v)),
@@ -151,14 +161,7 @@ def empty_rows(place: Place) -> Rows:
 
 @compiled
 def _walk(
-    place: Place,
-    rows: Rows,
-    players: IntArray,
-    code: int,
-    empty: float,
-    full: float,
-    slack: float,
-    utility: FloatArray,
+    place: Place, rows: Rows, players: IntArray, code: int, empty: float, full: float, slack: float, utility: FloatArray
 ) -> int:
     """Fill the utilities, and return how many were computed."""
     last, evaluations, close, n_rows = empty, 0, 0, 0
@@ -173,10 +176,9 @@ def _walk(
             scores = scores_of(place, rows, n_rows, -1)
             last = measure(code, scores, place.ends, place.temperature, place.tie, nothing)
             evaluations += 1
-        utility[k] = last
+        utility[k:] = last
         close = close + 1 if abs(full - last) <= slack else 0
         if close > PATIENCE:
-            utility[k + 1 :] = last
             break
     return evaluations
 
@@ -184,10 +186,8 @@ def _walk(
 @compiled
 def add(place: Place, rows: Rows, v: int, stamp: int, n_rows: int) -> bool:
     """Let node v join; True if that changes the row of a labelled node."""
-    indptr, indices, degree, x = place.indptr, place.indices, rows.degree, place.vectors
-    first = rows.sums[0]
-    mine = first[v]
-    near = rows.near
+    indptr, indices, degree, line = place.indptr, place.indices, rows.degree, place.line
+    first, x, near = rows.sums[0], place.vectors, rows.near
     rows.mark[v] = stamp
     near[0] = v
     n_near = 1
@@ -196,7 +196,8 @@ def add(place: Place, rows: Rows, v: int, stamp: int, n_rows: int) -> bool:
         if degree[indices[e]] > 0:
             degree[v] += 1
     weight = degree[v] ** -0.5
-    mine[:] = weight * x[v]
+    if place.depth[v] < place.hops:
+        first[line[v]] = weight * x[line[v]]
     for e in range(indptr[v], indptr[v + 1]):
         u = indices[e]
         if degree[u] == 0:
@@ -204,27 +205,24 @@ def add(place: Place, rows: Rows, v: int, stamp: int, n_rows: int) -> bool:
         before = degree[u] ** -0.5
         degree[u] += 1
         after = degree[u] ** -0.5
-        line = x[u]
         for f in range(indptr[u] - 1, indptr[u + 1]):
             w = u if f < indptr[u] else indices[f]
             if w == v or degree[w] == 0:
                 continue
-            sums = first[w]
-            for i in range(len(line)):
-                sums[i] += (after - before) * line[i]
+            if place.depth[w] < place.hops:
+                accumulate(first[line[w]], after - before, x[line[u]])
             if rows.mark[w] != stamp:
                 rows.mark[w] = stamp
                 near[n_near] = w
                 n_near += 1
-        sums = first[u]
-        for i in range(len(line)):
-            mine[i] += after * line[i]
-            sums[i] += weight * x[v, i]
+        if place.depth[v] < place.hops:
+            accumulate(first[line[v]], after, x[line[u]])
+        if place.depth[u] < place.hops:
+            accumulate(first[line[u]], weight, x[line[v]])
     # near: v, its neighbours and theirs, whose T1 or degree changed
     for level in range(1, place.hops - 1):
         n_near = widen(place, rows, n_near, stamp + level)
-        for a in range(n_near):
-            sum_up(place, rows, rows.sums[level - 1], near[a], -1, rows.sums[level][near[a]])
+        sum_up_near(place, rows, n_near, level, -1, -1)
     if place.hops > 1:
         n_near = widen(place, rows, n_near, stamp + place.hops)
     return renew(place, rows, n_near, n_rows, -1, -1)
@@ -245,7 +243,7 @@ def renew(place: Place, rows: Rows, n_near: int, n_rows: int, a: int, b: int) ->
         if place.hops > 1:
             sum_up(place, rows, rows.sums[place.hops - 2], r, b if r == a else (a if r == b else -1), total)
         else:
-            total[:] = rows.sums[0, r]
+            total[:] = rows.sums[0, place.line[r]]
         scale = rows.degree[r] ** -0.5
         for i in range(n_val):
             rows.cross[at, i] = scale * total[i] + place.constant
@@ -277,15 +275,30 @@ def widen(place: Place, rows: Rows, n_near: int, stamp: int) -> int:
 
 
 @compiled
+def sum_up_near(place: Place, rows: Rows, n_near: int, level: int, a: int, b: int) -> None:
+    """T(level + 1) of the nodes in the list from those below, without the edge {a, b}."""
+    for k in range(n_near):
+        w = rows.near[k]
+        if place.depth[w] < place.hops - level:
+            other = b if w == a else (a if w == b else -1)
+            sum_up(place, rows, rows.sums[level - 1], w, other, rows.sums[level, place.line[w]])
+
+
+@compiled
 def sum_up(place: Place, rows: Rows, below: FloatArray, w: int, without: int, into: FloatArray) -> None:
     """Tk_w = sum over u in N[w] of T(k-1)_u / d_u; the neighbour `without` is not there."""
-    into[:] = below[w] / rows.degree[w]
+    into[:] = below[place.line[w]] / rows.degree[w]
     for e in range(place.indptr[w], place.indptr[w + 1]):
         u = place.indices[e]
         if rows.degree[u] > 0 and u != without:
-            weight, line = 1 / rows.degree[u], below[u]
-            for i in range(len(into)):
-                into[i] += weight * line[i]
+            accumulate(into, 1 / rows.degree[u], below[place.line[u]])
+
+
+@inlined
+def accumulate(into: FloatArray, weight: float, line: FloatArray) -> None:
+    """Add weight * line, without an array in between."""
+    for i in range(len(into)):
+        into[i] += weight * line[i]
 
 
 @compiled
@@ -310,18 +323,17 @@ def node_game(
     """The game of a graph; `head` is a ridge head with its parameters, or how to train a softmax head.
 
     Players are the nodes within `reach` steps of a labelled node, `hops` unless given. A walk is truncated when it
-    stays within `tolerance` of the utility of all players, relative to that utility.
+    stays close to the utility of all players: within `tolerance` times what that is more than the empty one's.
     """
-    near = np.zeros(graph.n_nodes)
-    near[graph.train] = 1
-    for _ in range(hops if reach is None else reach):
-        near = np.minimum(near + graph.training @ near, 1)
-    nodes = np.flatnonzero(near)
+    hops = whole_number("hops", hops, 1)
+    depths = steps_to_labelled(graph, hops if reach is None else reach)
+    nodes = np.flatnonzero(depths >= 0)
+    depth = depths[nodes]
     adjacency = sp.csr_array(graph.training[nodes][:, nodes])
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
-    label = np.where(np.isin(nodes, graph.train), graph.labels[nodes], -1)
+    label = np.where(depth == 0, graph.labels[nodes], -1)
     features, validation = graph.features[nodes], propagate(graph.validation, graph.features, hops)[val]
-    active = np.unique(features.indices)
+    active = np.unique(features[depth <= hops].indices)
     features, validation = features[:, active], validation[:, active]
     ridge = head if isinstance(head, Ridge) else Ridge(penalty=1.0, bias=0.0)
     if ridge.penalty is None or ridge.bias is None:
@@ -329,13 +341,16 @@ def node_game(
     if head is ridge:
         scale = np.sqrt(inverse_norm(propagate(adjacency, features, hops)[label >= 0]))
         features, validation = features * scale, validation * scale
-    vectors = _vectors(features, validation) if head is ridge else np.empty((len(nodes), 0))
+    by_depth = np.argsort(depth, kind="stable")
+    near = by_depth[: np.count_nonzero(depth <= hops)]
     place = Place(
         hops=hops,
         indptr=adjacency.indptr.astype(np.int64),
         indices=adjacency.indices.astype(np.int64),
         label=label,
-        vectors=vectors,
+        depth=depth,
+        line=np.argsort(by_depth),
+        vectors=_vectors(features[near], validation) if head is ridge else np.empty((0, 0)),
         ends=class_ends(graph.labels[val], graph.n_classes),
         penalty=ridge.penalty,
         constant=ridge.bias**2,
@@ -355,11 +370,27 @@ def node_game(
         recipe=head if isinstance(head, Recipe) else None,
         tolerance=tolerance,
     )
-    return replace(game, full=game.utility(np.ones(len(nodes), dtype=np.bool_)))
+    everybody = np.ones(len(nodes), dtype=np.bool_)
+    if head is ridge:  # scores shrink as the penalty grows
+        tie = TIE * float(np.abs(game.scores(everybody)).max())
+        game = replace(game, place=place._replace(tie=tie))
+    return replace(game, full=game.utility(everybody))
+
+
+def steps_to_labelled(graph: Graph, reach: int) -> IntArray:
+    """(n,) steps in the training graph from each node to the nearest labelled one; -1 beyond `reach`."""
+    depth = np.full(graph.n_nodes, -1)
+    depth[graph.train] = 0
+    for step in range(1, reach + 1):
+        depth[(graph.training @ (depth >= 0) > 0) & (depth < 0)] = step
+    return depth
 
 
 def _vectors(features: Sparse, validation: Sparse) -> FloatArray:
     """(n, v + d) inner products with the validation rows, and coordinates with the same inner products as features."""
-    dense = features.toarray()
-    coordinates = dense if dense.shape[1] <= len(dense) else np.asarray(np.linalg.qr(dense.T, mode="r")).T
-    return np.ascontiguousarray(np.hstack([(features @ validation.T).toarray(), coordinates]))
+    (n, f), v = features.shape, validation.shape[0]
+    vectors = np.empty((n, v + min(n, f)))
+    for at in range(0, v, CHUNK):
+        vectors[:, at : min(at + CHUNK, v)] = np.asarray(features @ validation[at : at + CHUNK].toarray().T)
+    vectors[:, v:] = features.toarray() if f <= n else np.asarray(np.linalg.qr(features.toarray().T, mode="r")).T
+    return vectors

@@ -37,15 +37,18 @@ class Judge:
         adjacency = graph.training if training is None else training
         labelled = graph.train
         if keep is not None:
+            if keep.dtype != np.bool_ or keep.shape != (graph.n_nodes,):
+                raise ValueError(
+                    f"keep is an array of {keep.dtype} of shape {keep.shape}, expected a mask: {graph.n_nodes} booleans"
+                )
             kept = sp.diags_array(keep.astype(np.float64))
             adjacency = sp.csr_array(kept @ adjacency @ kept)
             labelled = labelled[keep[labelled]]
         if not len(labelled):
             return float(np.mean(graph.labels[graph.test] == 0))
-        scale = 1 / np.sqrt(np.asarray(adjacency.sum(axis=1)) + 1)
-        looped = sp.csr_array(adjacency + sp.eye_array(graph.n_nodes))
-        step = sp.diags_array(scale) @ looped @ sp.diags_array(scale)
-        rows = sp.csr_array(step)[labelled]  # only their rows are needed, which is much less than all
+        scale = sp.diags_array(1 / np.sqrt(np.asarray(adjacency.sum(axis=1)) + 1))
+        step = sp.csr_array(scale @ (adjacency + sp.eye_array(graph.n_nodes)) @ scale)
+        rows = step[labelled]  # only their rows are needed, which is much less than all
         for _ in range(self.hops - 1):
             rows = rows @ step
         weights = train(

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from pcwinter._jit import compiled
 from pcwinter._types import FloatArray, IntArray
-from pcwinter.induced import NodeGame, Place, Rows, add, empty_rows, renew, scores_of, sum_up, widen
+from pcwinter.induced import NodeGame, Place, Rows, accumulate, add, empty_rows, renew, scores_of, sum_up_near, widen
 from pcwinter.metrics import measure
 
 
@@ -17,13 +17,20 @@ def leave_one_out(game: NodeGame, pairs: IntArray) -> tuple[FloatArray, int]:
     (a, b) is an edge between two players of the game, (a, -1) the player a.
     """
     values = np.empty(len(pairs))
-    if game.recipe is not None:
-        for k, (a, b) in enumerate(pairs.tolist()):
+    if game.recipe is None:
+        rows = empty_rows(game.place)
+        full, evaluations = _leave_out(game.place, rows, pairs, game.metric.code, game.empty, values)
+        return full - values, evaluations
+    evaluations = 1
+    everybody = np.ones(game.n_players, dtype=np.bool_)
+    for k, (a, b) in enumerate(pairs.tolist()):
+        hops = game.place.hops
+        if game.changes([a], hops + 1, everybody) if b < 0 else game.changes([a, b], hops, everybody):
             values[k] = _utility_without(game, a, b)
-        return game.full - values, len(pairs) + 1
-    rows = empty_rows(game.place)
-    full, evaluations = _leave_out(game.place, rows, pairs, game.metric.code, game.empty, values)
-    return full - values, evaluations
+            evaluations += 1
+        else:
+            values[k] = game.full
+    return game.full - values, evaluations
 
 
 def _utility_without(game: NodeGame, a: int, b: int) -> float:
@@ -62,10 +69,7 @@ def _leave_out(
         # the list of nodes grows with every level, so what was touched at the last holds all that must be put back
         for level in range(1, place.hops - 1):
             touched = widen(place, rows, touched, stamp + level)
-            for i in range(touched):
-                w = rows.near[i]
-                other = b if w == a else (a if w == b else -1)
-                sum_up(place, rows, rows.sums[level - 1], w, other, rows.sums[level][w])
+            sum_up_near(place, rows, touched, level, a, b)
         if place.hops > 1:
             touched = widen(place, rows, touched, stamp + place.hops)
         gone = rows.place[a] if b < 0 else -1
@@ -82,7 +86,8 @@ def _leave_out(
         for i in range(touched):
             w = rows.near[i]
             rows.degree[w] = degree[w]
-            rows.sums[:, w] = sums[:, w]
+            if place.depth[w] < place.hops:
+                rows.sums[:, place.line[w]] = sums[:, place.line[w]]
             at = rows.place[w]
             if at >= 0:
                 rows.cross[at] = cross[at]
@@ -95,22 +100,28 @@ def _leave_out(
 @compiled
 def _remove(place: Place, rows: Rows, a: int, b: int, stamp: int) -> int:
     """Take the edge {a, b}, or the node a, out of degrees and T1; lists what changed, and returns how many."""
-    indptr, indices, x = place.indptr, place.indices, place.vectors
-    first = rows.sums[0]
     found = 0
     weight = rows.degree[a] ** -0.5
     if b < 0:
         rows.degree[a] = 0.0
-        for e in range(indptr[a], indptr[a + 1]):
-            found = _shrink(place, rows, indices[e], -1, stamp, found)
-            first[indices[e]] -= weight * x[a]
+        for e in range(place.indptr[a], place.indptr[a + 1]):
+            u = place.indices[e]
+            found = _shrink(place, rows, u, -1, stamp, found)
+            _take(place, rows, u, weight, a)
         return found
     other = rows.degree[b] ** -0.5
     found = _shrink(place, rows, a, b, stamp, found)
     found = _shrink(place, rows, b, a, stamp, found)
-    first[a] -= other * x[b]
-    first[b] -= weight * x[a]
+    _take(place, rows, a, other, b)
+    _take(place, rows, b, weight, a)
     return found
+
+
+@compiled
+def _take(place: Place, rows: Rows, u: int, weight: float, gone: int) -> None:
+    """Take the part of a neighbour out of T1 of node u."""
+    if place.depth[u] < place.hops:
+        accumulate(rows.sums[0, place.line[u]], -weight, place.vectors[place.line[gone]])
 
 
 @compiled
@@ -123,7 +134,8 @@ def _shrink(place: Place, rows: Rows, u: int, without: int, stamp: int, found: i
         w = u if f < place.indptr[u] else place.indices[f]
         if rows.degree[w] == 0 or w == without:
             continue
-        rows.sums[0, w] += change * place.vectors[u]
+        if place.depth[w] < place.hops:
+            accumulate(rows.sums[0, place.line[w]], change, place.vectors[place.line[u]])
         if rows.mark[w] != stamp:
             rows.mark[w] = stamp
             rows.near[found] = w

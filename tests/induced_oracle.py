@@ -1,0 +1,81 @@
+"""The game among nodes from its definition, dense and from scratch: the slow twin of `induced` and `left_out`."""
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from oracles import dense_power, log_likelihood, ridge_scores, validation_rows
+from pcwinter.graph import Graph, Recipe
+from pcwinter.heads.ridge import Ridge
+from test_trainer import torch_loop
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+def induced_rows(graph: Graph, hops: int, members: Mask, training: Floats | None = None) -> Floats:
+    """(labelled members, f) rows of the subgraph that the members, a mask of all nodes, induce."""
+    full = graph.training.toarray() if training is None else training
+    propagated = dense_power(full * np.outer(members, members), hops) @ graph.features.toarray()
+    return np.asarray(propagated[graph.train[members[graph.train]]])
+
+
+def induced_scores(
+    graph: Graph, hops: int, members: Mask, head: Ridge | Recipe, whole: Mask, training: Floats | None = None
+) -> Floats:
+    """(v, c) scores of the members; ridge scales by the rows of `whole` in the whole training graph."""
+    rows = induced_rows(graph, hops, members, training)
+    labels = graph.labels[graph.train[members[graph.train]]]
+    z = validation_rows(graph, hops)
+    if isinstance(head, Recipe):
+        weights, bias = torch_loop(sp.csr_array(rows), labels, graph.n_classes, head)
+        return np.asarray(z @ weights + bias)
+    assert head.penalty is not None
+    assert head.bias is not None
+    scale = np.mean(np.sum(induced_rows(graph, hops, whole) ** 2, axis=1)) ** -0.5
+    return ridge_scores(rows, labels, z, graph.n_classes, head.penalty, head.bias, scale)
+
+
+def utility_of(graph: Graph, scores: Floats, metric: str, temperature: float = 1.0) -> float:
+    """The metric from its definition, in plain numbers."""
+    targets, scaled = graph.labels[graph.val], scores / temperature
+    if metric == "log-likelihood":
+        return log_likelihood(scaled, targets)
+    if metric == "probability":
+        odds = np.exp(scaled)
+        return float(np.mean(odds[np.arange(len(targets)), targets] / odds.sum(axis=1)))
+    predicted = np.round(scores, 9).argmax(axis=1)
+    if metric == "accuracy":
+        return float(np.mean(predicted == targets))
+    return float(
+        np.mean(
+            [
+                2 * np.sum((predicted == y) & (targets == y)) / (np.sum(predicted == y) + np.sum(targets == y))
+                for y in np.unique(targets)
+            ]
+        )
+    )
+
+
+def induced_utility(
+    graph: Graph,
+    hops: int,
+    members: Mask,
+    head: Ridge | Recipe,
+    metric: str,
+    whole: Mask,
+    training: Floats | None = None,
+) -> float:
+    """Utility of a mask of all nodes, in plain numbers."""
+    if not members[graph.train].any():
+        return -float(np.log(graph.n_classes)) if metric == "log-likelihood" else 0.0
+    scores = induced_scores(graph, hops, members, head, whole, training)
+    temperature = (head.temperature if isinstance(head, Ridge) else None) or 1.0
+    return utility_of(graph, scores, metric, temperature)
+
+
+def mask_of(graph: Graph, nodes: npt.NDArray[np.int64]) -> Mask:
+    """A mask of all nodes."""
+    mask = np.zeros(graph.n_nodes, dtype=np.bool_)
+    mask[nodes] = True
+    return mask

@@ -1,0 +1,137 @@
+"""The judge against a graph built without what was left out, dense propagation and a PyTorch loop."""
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.sparse as sp
+
+from oracles import dense_power
+from pcwinter.graph import Graph, Recipe
+from pcwinter.heads.softmax import Softmax
+from pcwinter.judging import Judge, judge
+from test_trainer import torch_loop
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+RECIPE = Recipe(0.2, 40, 5e-4)
+N, N_TRAIN, N_VAL, N_TEST = 30, 9, 6, 60
+TOTAL = N + N_VAL + N_TEST
+
+
+def edges_of(seed: int) -> list[tuple[int, int]]:
+    """Random edges, mostly inside a class; also across the split, where the inductive graphs have none."""
+    rng = np.random.default_rng(seed)
+    return [(u, v) for u in range(TOTAL) for v in range(u) if rng.random() < (0.02 if (u - v) % 3 else 0.12)]
+
+
+def build(edges: list[tuple[int, int]], train: npt.NDArray[np.int64]) -> Graph:
+    rng = np.random.default_rng(1)
+    labels = np.arange(TOTAL) % 3
+    features = rng.random((TOTAL, 8)) + 0.6 * np.eye(3, 8)[labels]
+    val, test = np.arange(N, N + N_VAL), np.arange(N + N_VAL, TOTAL)
+    return Graph(edges, features, labels, train=train, val=val, test=test, n_classes=3, recipe=RECIPE)
+
+
+def expected(graph: Graph, hops: int, training: Floats | None = None, recipe: Recipe = RECIPE) -> float:
+    """Test accuracy, dense and with PyTorch."""
+    features = graph.features.toarray()
+    adjacency = graph.training.toarray() if training is None else training
+    rows = (dense_power(adjacency, hops) @ features)[graph.train]
+    weights, bias = torch_loop(sp.csr_array(rows), graph.labels[graph.train], graph.n_classes, recipe)
+    scores = (dense_power(graph.testing.toarray(), hops) @ features)[graph.test] @ weights + bias
+    return float(np.mean(np.round(scores, 9).argmax(axis=1) == graph.labels[graph.test]))
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_the_whole_graph(hops: int) -> None:
+    graph = build(edges_of(0), np.arange(N_TRAIN))
+    whole = expected(graph, hops)
+    assert judge(graph, hops=hops) == Judge(graph, hops=hops).accuracy() == whole
+    assert Judge(graph, hops=hops).accuracy(keep=np.ones(TOTAL, dtype=np.bool_)) == whole
+    assert whole > 0.4
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_nodes_that_are_left_out(hops: int) -> None:
+    edges = edges_of(0)
+    judged = Judge(build(edges, np.arange(N_TRAIN)), hops=hops)
+    seen = set()
+    for seed in range(6):
+        keep = np.random.default_rng(seed).random(TOTAL) < 0.6
+        keep[:3] = True  # a graph needs a labelled node of every class
+        keep[N:] = True  # the test graph is not the judge's to change
+        left = build([(u, v) for u, v in edges if keep[u] and keep[v]], np.flatnonzero(keep[:N_TRAIN]))
+        accuracy = judged.accuracy(keep=keep)
+        assert accuracy == expected(left, hops)
+        seen.add(accuracy)
+    assert len(seen) > 2
+    assert judged.accuracy() == expected(judged.graph, hops)  # nothing is left over
+
+
+def test_validation_and_test_nodes_do_not_count_in_the_training_graph() -> None:
+    judged = Judge(build(edges_of(0), np.arange(N_TRAIN)))
+    assert judged.accuracy(keep=np.arange(TOTAL) < N) == judged.accuracy()
+
+
+def test_a_class_without_labelled_nodes() -> None:
+    edges = edges_of(0)
+    graph = build(edges, np.arange(N_TRAIN))
+    keep = (np.arange(TOTAL) >= N_TRAIN) | (graph.labels != 1)
+    features = graph.features.toarray()
+    train = np.flatnonzero(keep[:N_TRAIN])
+    rows = (dense_power(graph.training.toarray() * np.outer(keep, keep), 2) @ features)[train]
+    weights, bias = torch_loop(sp.csr_array(rows), graph.labels[train], 3, RECIPE)
+    scores = (dense_power(graph.testing.toarray(), 2) @ features)[graph.test] @ weights + bias
+    assert Judge(graph).accuracy(keep=keep) == np.mean(scores.argmax(axis=1) == graph.labels[graph.test])
+
+
+def test_without_labelled_nodes_class_0_is_named() -> None:
+    graph = build(edges_of(0), np.arange(N_TRAIN))
+    keep = np.arange(TOTAL) >= N_TRAIN
+    assert Judge(graph).accuracy(keep=keep) == np.mean(graph.labels[graph.test] == 0)
+    assert Judge(graph).accuracy(keep=np.zeros(TOTAL, dtype=np.bool_)) == np.mean(graph.labels[graph.test] == 0)
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_edges_are_added(hops: int) -> None:
+    graph = build(edges_of(0), np.arange(N_TRAIN))
+    judged = Judge(graph, hops=hops)
+    upper = np.argwhere(np.triu(graph.training.toarray()))
+    seen = set()
+    for count in (0, 5, 15, len(upper)):
+        some = np.zeros((TOTAL, TOTAL))
+        some[tuple(upper[:count].T)] = 1
+        some += some.T
+        accuracy = judged.accuracy(training=sp.csr_array(some))
+        assert accuracy == judge(graph, hops=hops, training=sp.csr_array(some)) == expected(graph, hops, some)
+        seen.add(accuracy)
+    assert len(seen) > 1
+    assert accuracy == judged.accuracy()
+
+
+def test_edges_and_nodes_together() -> None:
+    graph = build(edges_of(0), np.arange(N_TRAIN))
+    keep = np.arange(TOTAL) % 5 != 4
+    some = graph.training.toarray()
+    some[:5, :] = some[:, :5] = 0
+    left = build(edges_of(0), np.flatnonzero(keep[:N_TRAIN]))
+    assert Judge(graph).accuracy(keep=keep, training=sp.csr_array(some)) == expected(
+        left, 2, some * np.outer(keep, keep)
+    )
+
+
+def test_the_recipe_is_the_graphs_unless_the_head_says_otherwise() -> None:
+    graph = build(edges_of(0), np.arange(N_TRAIN))
+    other = replace(RECIPE, epochs=1)
+    assert judge(graph, head=Softmax(epochs=1)) == expected(graph, 2, recipe=other) != judge(graph)
+
+
+def test_what_is_no_mask_is_refused() -> None:
+    judged = Judge(build(edges_of(0), np.arange(N_TRAIN)))
+    for keep in (np.ones(TOTAL, dtype=np.int64), np.ones(3, dtype=np.bool_)):
+        with pytest.raises(ValueError, match="expected a mask"):
+            judged.accuracy(keep=keep)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="hops is 0"):
+        Judge(judged.graph, hops=0)

@@ -1,0 +1,131 @@
+"""Leave-one-out values against removing a node or an edge and computing from scratch."""
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from induced_oracle import Mask, induced_rows, induced_utility
+from oracles import distances, make_graph, random_graph
+from pcwinter.baselines import all_edges, leave_one_out_edges, leave_one_out_nodes, near_nodes
+from pcwinter.graph import Graph, Recipe
+from pcwinter.heads.ridge import Ridge
+from pcwinter.induced import node_game
+from pcwinter.left_out import leave_one_out
+from pcwinter.metrics import METRICS
+
+Floats = npt.NDArray[np.float64]
+RIDGE = Ridge(0.7, 0.8, 0.4)
+RECIPE = Recipe(0.1, 12, 5e-4)
+HEADS = pytest.mark.parametrize("head", [RIDGE, RECIPE], ids=["ridge", "softmax"])
+HOPS = pytest.mark.parametrize("hops", [1, 2, 3])
+
+
+def everybody(graph: Graph) -> Mask:
+    return np.ones(graph.n_nodes, dtype=np.bool_)
+
+
+def without_node(graph: Graph, node: int) -> Mask:
+    mask = everybody(graph)
+    mask[node] = False
+    return mask
+
+
+def without_edge(graph: Graph, u: int, v: int) -> Floats:
+    training = graph.training.toarray()
+    assert training[u, v] == training[v, u] == 1
+    training[u, v] = training[v, u] = 0
+    return training
+
+
+def graphs() -> list[Graph]:
+    sparse = random_graph(11, n=30, probability=0.07, n_train=3, n_classes=3, n_val=25)  # one labelled node per class
+    dense = random_graph(12, n=14, probability=0.25, n_train=5, n_classes=2, n_val=25, n_features=30)
+    return [sparse, dense]
+
+
+GRAPHS = pytest.mark.parametrize("graph", graphs(), ids=["sparse", "dense"])
+
+
+@HEADS
+@HOPS
+@GRAPHS
+@pytest.mark.parametrize("metric", ["accuracy", "log-likelihood"])
+def test_nodes(head: Ridge | Recipe, hops: int, graph: Graph, metric: str) -> None:
+    ranking = leave_one_out_nodes(graph, head, hops=hops, metric=metric)
+    assert ranking.items.tolist() == near_nodes(graph, hops).tolist()
+    whole = everybody(graph)
+    full = induced_utility(graph, hops, whole, head, metric, whole)
+    for node, value in zip(ranking.items.tolist(), ranking.value.tolist(), strict=True):
+        left = induced_utility(graph, hops, without_node(graph, node), head, metric, whole)
+        assert value == pytest.approx(full - left, abs=1e-10 if head is RIDGE else 1e-8)
+    assert np.count_nonzero(ranking.value)
+
+
+@HEADS
+@HOPS
+@GRAPHS
+@pytest.mark.parametrize("metric", ["accuracy", "log-likelihood"])
+def test_edges(head: Ridge | Recipe, hops: int, graph: Graph, metric: str) -> None:
+    ranking = leave_one_out_edges(graph, head, hops=hops, metric=metric)
+    assert len(ranking.items) == graph.training.nnz // 2
+    whole = everybody(graph)
+    full = induced_utility(graph, hops, whole, head, metric, whole)
+    rows = induced_rows(graph, hops, whole)
+    changed = 0
+    for (u, v), value in zip(ranking.items.tolist(), ranking.value.tolist(), strict=True):
+        training = without_edge(graph, u, v)
+        left = induced_utility(graph, hops, whole, head, metric, whole, training)
+        assert value == pytest.approx(full - left, abs=1e-10 if head is RIDGE else 1e-8)
+        if np.abs(induced_rows(graph, hops, whole, training) - rows).max() > 1e-12:
+            changed += 1
+        else:
+            assert value == 0
+    assert ranking.evaluations == changed + 1
+
+
+@HEADS
+@HOPS
+def test_edges_out_of_reach_are_worth_nothing(hops: int, head: Ridge | Recipe) -> None:
+    path = make_graph([(k, k + 1) for k in range(9)], [0, 10], n=11)  # node 10 has no edge
+    ranking = leave_one_out_edges(path, head, hops=hops, metric="log-likelihood")
+    reach = distances(path.training.toarray(), 0)[ranking.items].min(axis=1) <= hops
+    assert reach.sum() == hops + 1
+    assert (ranking.value[~reach] == 0).all()
+    assert (ranking.value[reach] != 0).all()
+    assert ranking.evaluations == hops + 2
+
+
+@HEADS
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_only_labelled_node(head: Ridge | Recipe, metric: str) -> None:
+    graph = make_graph([(0, 1), (1, 2)], [0], n_classes=1, n_val=6)
+    value = leave_one_out_nodes(graph, head, metric=metric).value
+    full = 0.0 if metric == "log-likelihood" else 1.0
+    np.testing.assert_allclose(value, [full, 0, 0], atol=1e-12)
+
+
+@HEADS
+@HOPS
+def test_everything_is_put_back(head: Ridge | Recipe, hops: int) -> None:
+    graph = random_graph(13, n=16, probability=0.2, n_train=4, n_classes=2, n_val=20)
+    game = node_game(graph, hops=hops, metric=METRICS["log-likelihood"], head=head, reach=hops + 1)
+    place = np.searchsorted(game.nodes, all_edges(graph)[np.isin(all_edges(graph), game.nodes).all(axis=1)])
+    alone = np.stack([np.arange(game.n_players), np.full(game.n_players, -1)], axis=1)
+    pairs = np.concatenate([place, alone])
+    value, evaluations = leave_one_out(game, pairs)
+    for order in (np.arange(len(pairs))[::-1], np.random.default_rng(0).permutation(len(pairs))):
+        again, as_many = leave_one_out(game, pairs[order])
+        assert (again == value[order]).all()
+        assert as_many == evaluations
+    for k in range(0, len(pairs), 5):
+        assert leave_one_out(game, pairs[k : k + 1])[0] == value[k]
+    turned, _ = leave_one_out(game, place[:, ::-1].copy())
+    np.testing.assert_allclose(turned, value[: len(place)], atol=1e-12)
+
+
+def test_a_graph_without_edges() -> None:
+    graph = make_graph([], [0, 1], n=3)
+    ranking = leave_one_out_edges(graph, RIDGE)
+    assert ranking.items.shape == (0, 2)
+    assert ranking.value.shape == (0,)
+    assert leave_one_out_nodes(graph, RIDGE).items.tolist() == [0, 1]
