@@ -26,6 +26,7 @@ EXPERIMENTS: dict[str, Callable[[Study, int], Outcome]] = {
 def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int = 3) -> Iterator[str]:
     """Run an experiment, or `all`; write its files into the study's directory, and tell each outcome as text."""
     whole_number("seeds", seeds, 1)
+    study.tell(seeds)
     names = list(EXPERIMENTS) if name == "all" else [f"{name} {which}" if name == "drop-nodes" else name]
     for each in names:
         outcome = EXPERIMENTS[each](study, seeds)

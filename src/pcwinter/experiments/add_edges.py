@@ -14,8 +14,8 @@ def run(study: Study, seeds: int) -> Outcome:
     """Curves of all methods; the share of edges that reaches the accuracy of the whole graph."""
     outcome = Outcome(f"{study.dataset} add-edges{'' if study.head == 'ridge' else f' {study.head}'}", x="edges added")
     for seed in range(seeds):
-        rankings = {name: study.baseline(method, seed) for name, method in PLAIN.items()}
-        rankings["PC-Winter"] = study.pc_winter("edge", seed, method="PC-Winter")
+        rankings = {"PC-Winter": study.pc_winter("edge", seed, method="PC-Winter")}
+        rankings |= {name: study.baseline(method, seed) for name, method in PLAIN.items()}
         for name, ranking in rankings.items():
             outcome.add(name, seed, add_edges(study.judge, ranking, seed=seed, points=study.points))
     rows = []

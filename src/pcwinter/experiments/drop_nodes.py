@@ -7,7 +7,7 @@ from pcwinter.experiments.curves import drop_nodes, droppable
 from pcwinter.experiments.output import Outcome, Row, spread
 from pcwinter.experiments.study import Study
 
-PLAIN = ("random", "degree", "leave-one-out")
+PLAIN = ("leave-one-out", "degree", "random")
 LEVELS = ("own", "path")
 
 
@@ -20,7 +20,7 @@ def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
         rankings = [study.baseline(method, seed) for method in PLAIN]
         sampled = [study.pc_winter(level, seed) for level in LEVELS]
         sampled.append(study.data_shapley(seed))
-        for ranking in [*rankings, *sampled]:
+        for ranking in [*sampled, *rankings]:
             name = _name(ranking)
             outcome.add(name, seed, drop_nodes(study.judge, ranking, which=which, seed=seed, points=study.points))
             first = droppable(study.judge, ranking, which, seed)[: len(study.graph.train)]

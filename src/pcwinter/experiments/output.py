@@ -65,7 +65,7 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
     files: dict[str, bytes] = {}
     if outcome.curves:
         files[f"{outcome.name}.csv"] = _curves_csv(outcome).encode()
-        files |= {f"{outcome.name}.{kind}": picture for kind, picture in draw(outcome).items()}
+        files |= {f"{outcome.name}.{kind}": picture for kind, picture in draw([outcome]).items()}
     for title, rows in outcome.tables.items():
         table = pd.DataFrame(rows)
         files[f"{title}.table.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
@@ -106,8 +106,22 @@ def _curves_csv(outcome: Outcome) -> str:
     return text.getvalue()
 
 
-def draw(outcome: Outcome) -> dict[str, bytes]:
-    """The curves, means over seeds with a band from least to most, as SVG and PNG."""
+def read_curves(path: Path) -> Outcome:
+    """The curves of a file that `write` wrote, titled by its directory."""
+    with path.open(newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    found = Outcome(path.parent.name, x=names[2], y=names[3])
+    points: dict[tuple[str, int], list[tuple[int, float]]] = {}
+    for method, seed, x, y in rows:
+        points.setdefault((method, int(seed)), []).append((int(x), float(y)))
+    for (method, number), curve in points.items():
+        count, accuracy = zip(*curve, strict=True)
+        found.add(method, number, Curve(np.array(count), np.array(accuracy)))
+    return found
+
+
+def draw(outcomes: list[Outcome]) -> dict[str, bytes]:
+    """A panel per outcome: means over seeds with a band from least to most, as SVG and PNG."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -115,27 +129,26 @@ def draw(outcome: Outcome) -> dict[str, bytes]:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    with mpl.rc_context(
-        {"svg.hashsalt": "pcwinter", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False}
-    ):
-        figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-        for k, (method, by_seed) in enumerate(outcome.curves.items()):
-            curves = list(by_seed.values())
-            ys = np.array([curve.accuracy for curve in curves])
-            colour, dash = COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]
-            axes.plot(curves[0].count, ys.mean(axis=0), color=colour, linestyle=dash, label=method, linewidth=1.6)
-            if len(curves) > 1:
-                axes.fill_between(
-                    curves[0].count, ys.min(axis=0), ys.max(axis=0), color=colour, alpha=0.15, linewidth=0
-                )
-        axes.set_xlabel(outcome.x)
-        axes.set_ylabel(outcome.y)
-        axes.set_title(outcome.name)
-        axes.legend(frameon=False, fontsize=9)
+    n = len(outcomes)
+    with mpl.rc_context({"svg.hashsalt": "pcwinter", "axes.spines.top": False, "axes.spines.right": False}):
+        size = (6.4, 4.6) if n == 1 else (3.4 * n, 3.4)
+        figure, grid = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False)
+        for axes, outcome in zip(grid[0], outcomes, strict=True):
+            for k, (method, by_seed) in enumerate(outcome.curves.items()):
+                x = next(iter(by_seed.values())).count
+                ys = np.array([curve.accuracy for curve in by_seed.values()])
+                colour, dash = COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]
+                axes.plot(x, ys.mean(axis=0), color=colour, linestyle=dash, label=method, linewidth=1.5)
+                axes.fill_between(x, ys.min(axis=0), ys.max(axis=0), color=colour, alpha=0.13, linewidth=0)
+            axes.set_title(outcome.name, fontsize=10)
+            axes.set_xlabel(outcome.x)
+        grid[0][0].set_ylabel(outcomes[0].y)
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 2 * n + 1), frameon=False)
         pictures = {}
         for kind in ("svg", "png"):
             file = BytesIO()
-            figure.savefig(file, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
+            figure.savefig(file, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
             pictures[kind] = file.getvalue()
         plt.close(figure)
     return pictures

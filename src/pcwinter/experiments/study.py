@@ -1,10 +1,12 @@
 """Dataset -> rankings: every valuation that an experiment needs, computed once, kept on disk, and resumed."""
 
 import json
+import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,25 @@ class Study:
         """Tell the person who waits."""
         if not self.quiet:
             Display().say(f"{self.dataset}: {sentence}")
+
+    def tell(self, seeds: int) -> None:
+        """Write down what was studied, and how."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        graph = self.graph
+        facts = {
+            "dataset": self.dataset,
+            "nodes": graph.n_nodes,
+            "training edges": graph.training.nnz // 2,
+            "labelled": len(graph.train),
+            "ridge head": repr(self.parameters) if self.head == "ridge" else "",
+            "truncation": list(self.truncation),
+            "seeds": seeds,
+            "workers": self.workers,
+            "seconds at most": self.max_seconds or "no bound",
+            "python": platform.python_version(),
+            "pcwinter": metadata.version("pcwinter"),
+        }
+        replace_file(self.out / "study.json", json.dumps(facts, indent=2).encode())
 
     def rule(self, permutations: int | None = None) -> Rule:
         """When a valuation ends: after so many orders, or by the rule that all sampled methods share."""
