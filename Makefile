@@ -23,7 +23,7 @@ test: .venv/.dev ## format, lint, types, then all tests and doctests
 	$(RUN) ruff format --check
 	$(RUN) ruff check
 	$(RUN) mypy
-	$(RUN) pytest -n 2
+	$(RUN) pytest -n 2 --dist worksteal
 
 torture: .venv/.installed ## kill -9 runs at random 40 times (8 min): each must come to the same files as if left in peace
 	@$(RUN) scripts.torture

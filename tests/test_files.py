@@ -179,7 +179,7 @@ def test_a_damaged_file_in_the_data_folder_is_named_and_left_alone(tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["cora", "amazon-photo"])
 def test_a_data_folder_that_does_not_exist(name: str, tmp_path: Path) -> None:
-    with pytest.raises(NotADirectoryError, match=r"missing does not exist: correct `data` or PCWINTER_DATA"):
+    with pytest.raises(NotADirectoryError, match=r"missing does not exist: correct it, or PCWINTER_DATA"):
         load(name, data=tmp_path / "missing")
 
 
