@@ -1,4 +1,6 @@
 # ruff: noqa: I001  in the order of the flow, not of the alphabet
+from . import baselines as baselines
+from . import experiments as experiments
 from . import stopping as stopping
 from .features import normalize_features as normalize_features
 from .graph import Graph as Graph
@@ -33,6 +35,7 @@ from .valuation import Values as Values
 from .valuation import exact_value as exact_value
 from .valuation import graph_game as graph_game
 from .valuation import value as value
+from .judging import Judge as Judge
 from .judging import judge as judge
 from .results import Run as Run
 from .results import read as read
