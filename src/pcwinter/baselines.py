@@ -172,6 +172,12 @@ class Weighted:
         """Utility of the empty coalition, which is not weighted."""
         return float(self.game.empty)
 
+    def prepare(self, order: Order) -> None:
+        """Let the game compile."""
+        prepare = getattr(self.game, "prepare", None)
+        if prepare is not None:
+            prepare(order)
+
     def walk(self, order: Order) -> Walk:
         """Weighted contributions, added up."""
         walk = self.game.walk(order)

@@ -107,6 +107,10 @@ class GraphGame:
         """Utility after every step of an order; see `Walker` for `parts`."""
         return self.walker.walk(order, parts)
 
+    def prepare(self, order: Order) -> None:
+        """Compute and compile what walks like that of this order share."""
+        self.walker.prepare(order)
+
     def utility(self, coalition: BoolArray) -> float:
         """Utility of one coalition, a mask of players, in plain numbers."""
         return self.unit * self.walker.utility(coalition)

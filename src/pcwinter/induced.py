@@ -84,14 +84,17 @@ class NodeGame:
         """What counts as close to the utility of all, in units; without tolerance nothing does."""
         return self.tolerance * abs(self.full - self.empty) if self.tolerance else -1.0
 
+    def prepare(self, order: Order) -> None:
+        """Compile."""
+        self.walk(Order(order.players[:1], order.visited[:1]))
+
     def walk(self, order: Order) -> Walk:
         """Utility after every step."""
         if self.recipe is not None:
             return self._walk_softmax(order)
-        rows = empty_rows(self.place)
-        utility = np.empty(self.n_players)
+        utility = np.empty(len(order.players))
         numbers = self.metric.code, self.empty, self.full, self.slack
-        evaluations = _walk(self.place, rows, order.players, *numbers, utility)
+        evaluations = _walk(self.place, empty_rows(self.place), order.players, *numbers, utility)
         return Walk(whole(self.metric, utility, order), evaluations)
 
     def utility(self, coalition: BoolArray) -> float:

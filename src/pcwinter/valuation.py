@@ -202,8 +202,6 @@ def value(
     with one_thread(), open_pool(workers) as pool:  # processes start while the game is made
         tree = contribution_tree(graph, hops, max_players=max_players)
         game, title, calibration = graph_game(graph, tree, head, metric, room)
-        setup = time.perf_counter() - began
-
         levels = {level: tree.incidence(level) for level in LEVELS}
         result = estimate(
             game,
@@ -218,6 +216,8 @@ def value(
             begin=state,
             keep=keeper.keep if keeper else None,
         )
+        before = state.seconds if state else 0.0
+        setup = time.perf_counter() - began - (result.seconds - before)  # compiling is part of it
         done = result.tally
         spread = {name: bootstrap_stderr(sums, done.orders, bootstrap, seed) for name, sums in done.detail.items()}
         return _values(graph, tree, game, result, spread, asked, title, calibration, setup)

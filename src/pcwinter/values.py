@@ -157,11 +157,12 @@ class Sample:
     detail: bool
 
     def prepare(self) -> None:
-        """Let a graph's game compute and compile what all orders share."""
-        if isinstance(self.game, GraphGame):
+        """Let a game that can do so compute and compile what all orders share."""
+        prepare = getattr(self.game, "prepare", None)
+        if prepare is not None:
             for order in block_of_orders(self.draw, self.seed, 0, 1):
                 check_order(self.game, order)
-                self.game.walker.prepare(order)
+                prepare(order)
 
     def __call__(self, begin: int, end: int) -> Tally:
         """Tally of the orders `begin` to `end` - 1."""
@@ -238,7 +239,6 @@ def estimate(
     `progress` hears of every block and may end the run with a sentence. `keep` is given the state after every whole
     block; to `begin` from such a state leads to the same bits as never to have stopped.
     """
-    started = time.perf_counter() - (begin.seconds if begin else 0.0)
     state, status, done = begin, None, 0
     if begin is not None:
         done = begin.total.orders
@@ -248,6 +248,9 @@ def estimate(
             )
         status = stop.check(progress_of(begin, watch, game.unit))
     sample = Sample(game, draw, levels or {}, seed, detail)
+    if status is None:
+        sample.prepare()
+    started = time.perf_counter() - (begin.seconds if begin else 0.0)
     with open_pool(workers) as pool, closing(pool.run(sample, blocks_of_orders(done, stop.limit))) as blocks:
         while status is None:
             state = advance(state, next(blocks), watch, game.unit, time.perf_counter() - started)

@@ -280,11 +280,12 @@ class RidgeWalker:
         return lines
 
     def prepare(self, order: Order) -> None:
-        """Compile, and compute what orders like this one need: by its first tree, if trees are contiguous."""
+        """Compile, and compute what orders like this one need: by its first tree, or until its trees interleave."""
         sequence = self.problem.local.tree[order.players]
-        first = int(np.argmax(sequence != sequence[0])) or len(sequence)
-        contiguous = (sequence[first:] != sequence[0]).all()
-        self.walk(Order(order.players[:first], order.visited[:first]) if contiguous else order)
+        switches = np.cumsum(np.r_[True, sequence[1:] != sequence[:-1]])
+        enough = np.flatnonzero(switches > len(self.problem.local.root))
+        end = int(enough[0]) + 1 if len(enough) else int((switches == 1).sum())
+        self.walk(Order(order.players[:end], order.visited[:end]))
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, solved from scratch, in units of the game."""
