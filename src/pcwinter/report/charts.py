@@ -1,12 +1,11 @@
 """Facts -> charts: distributions, convergence, and value against degree, distance and class, as figures of HTML."""
 
-from html import escape
-
 import numpy as np
 
 from pcwinter._types import FloatArray
 from pcwinter.report import svg
 from pcwinter.report.facts import Facts, exact, limits
+from pcwinter.report.text import escape
 from pcwinter.results import Run
 
 BLOCK = 10  # orders between two entries of `run.change`

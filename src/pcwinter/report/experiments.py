@@ -7,7 +7,6 @@ the smallest to the largest of them.
 import csv
 import math
 from collections.abc import Callable
-from html import escape
 from pathlib import Path
 from statistics import fmean
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from pcwinter.report import svg
 from pcwinter.report.charts import figure
+from pcwinter.report.text import escape
 
 POINTS = 200  # of a line; more would not be seen
 STYLES = 6  # colours and dashes of page.css; further methods repeat the colours with other marks

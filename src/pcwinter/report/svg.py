@@ -3,11 +3,11 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 
 import numpy as np
 
 from pcwinter._types import FloatArray
+from pcwinter.report.text import escape
 
 WIDTH, HEIGHT = 440, 270  # of a chart, in its own units; the page scales it
 LEFT, RIGHT, TOP, BOTTOM = 62, 14, 14, 44  # room for the axes
@@ -136,5 +136,5 @@ def axes(x: Scale, y: Scale, x_label: str, y_label: str, *, x_ticks: bool = True
 
 def picture(body: str, description: str, height: float = HEIGHT) -> str:
     """The element itself, with words for those who do not see it."""
-    words = escape(description, quote=True)
+    words = escape(description)
     return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{words}">{body}</svg>'

@@ -1,13 +1,13 @@
 """Run -> words: what was valued, how it ended, what the numbers mean, and what was asked for, as HTML."""
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from pcwinter.report.facts import Facts, exact, limits
 from pcwinter.report.svg import MINUS
+from pcwinter.report.text import escape
 from pcwinter.results import Run
 
 METRICS = {
