@@ -59,7 +59,8 @@ def round_numbers(low: float, high: float, about: int) -> list[float]:
 def span(x: FloatArray, pad: float = 0.04) -> tuple[float, float]:
     """Smallest and largest with some room, never of length 0."""
     low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
-    room = (high - low) * pad or abs(high) * 0.5 or 1.0
+    differ = high - low > 1e-9 * max(abs(low), abs(high))  # by more than rounding
+    room = (high - low) * pad * differ or abs(high) * 0.5 or 1.0
     return low - room, high + room
 
 
@@ -154,7 +155,7 @@ def axes(x: Scale, y: Scale, x_label: str, y_label: str, *, zero: bool = False) 
     parts += [
         line([(left, bottom), (right, bottom)], "rule"),
         text((left + right) / 2, HEIGHT - 6, x_label, "name", room=right - left),
-        text(4, 14, y_label, "name", "start", WIDTH - 8),
+        text(4, 14, y_label, "name", "start", WIDTH - 40),
     ]
     return "".join(parts)
 
