@@ -217,6 +217,7 @@ def test_the_sentences_of_special_runs(tmp_path: Path) -> None:
     truncated = report.page(small_run(tmp_path / "a", truncation=(0.5, 0.5)))
     assert "Because of the truncation (0.5, 0.5)" in truncated
     assert "do not add up" in truncated
+    assert "do not add up" not in report.page(small_run(tmp_path / "d", truncation=(0.0, 0.0)))
     exact = report.page(small_run(tmp_path / "b", pw_graph(), exactly=True))
     assert "All orders were enumerated, so that there is no sampling error." in exact
     assert "over all permitted orders" in exact
@@ -255,6 +256,8 @@ def test_nodes_of_unknown_class(run: Run) -> None:
         kind for kind, labelled in zip(shown["nodes"]["kind"], shown["nodes"]["labelled"], strict=True) if not labelled
     } == {2}
     assert "unknown" in Elements(report.page(run)).words()
+    named = replace(run, classes=("unknown", "blue"))
+    assert embedded(report.page(named))["classes"] == ["unknown", "blue", "(unknown)"]
 
 
 def test_a_graph_without_edges(tmp_path: Path) -> None:

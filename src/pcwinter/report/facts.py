@@ -49,7 +49,7 @@ def by_rows(run: Run) -> Facts:
     known = (run.label >= 0) & (run.label < len(run.classes))
     return Facts(
         ids=[visible(name) for name in ids],
-        classes=[*map(visible, run.classes), UNKNOWN],
+        classes=[*map(visible, run.classes), f"({UNKNOWN})" if UNKNOWN in run.classes else UNKNOWN],
         kind=np.where(known, run.label, len(run.classes)),
         labelled=distance == 0,
         degree=run.degree,

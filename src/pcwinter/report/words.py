@@ -77,7 +77,7 @@ def _sum(run: Run, known: Facts) -> str:
     full, empty = story["utility_full"], story["utility_empty"]
     nodes, edges = float(known.value.sum()), float(known.edge_value.sum())
     difference = f"{plain(full)} {MINUS} {plain(empty) if empty >= 0 else f'({plain(empty)})'} = {plain(full - empty)}"
-    if story["asked"]["truncation"]:
+    if any(story["asked"]["truncation"] or ()):
         shares = ", ".join(f"{share:g}" for share in story["asked"]["truncation"])
         return (
             f"Because of the truncation ({shares}), players that an order leaves out count as 0 in it, so that values "
