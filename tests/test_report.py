@@ -160,6 +160,16 @@ def test_ids_and_names_cannot_become_html(tmp_path: Path) -> None:
     assert not set("<>&\u2028\u2029") & set(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[0])
 
 
+def test_what_cannot_be_seen_is_spelt_out(tmp_path: Path) -> None:
+    run = small_run(tmp_path, named_graph(ids=["a\u202eb", "c\x1bd"], classes=("red\u2066", "blue")))
+    page = report.page(with_story(run, graph="caf\udce9", status="\u202edone", warnings=["\x00"]))
+    page.encode()  # half a character would have no code
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202a-\u202e\u2066-\u2069]", page)
+    assert {r"a\u202eb", r"c\u001bd"} <= set(embedded(page)["nodes"]["id"])
+    for words in (r"caf\udce9", r"\u202edone", r"\u0000", r"red\u2066"):
+        assert words in page
+
+
 def test_nothing_is_loaded_and_only_this_script_may_run(run: Run) -> None:
     page = report.page(run)
     policy = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)[0]
@@ -207,6 +217,7 @@ def test_the_sentences_of_special_runs(tmp_path: Path) -> None:
     truncated = report.page(small_run(tmp_path / "a", truncation=(0.5, 0.5)))
     assert "Because of the truncation (0.5, 0.5)" in truncated
     assert "do not add up" in truncated
+    assert "do not add up" not in report.page(small_run(tmp_path / "d", truncation=(0.0, 0.0)))
     exact = report.page(small_run(tmp_path / "b", pw_graph(), exactly=True))
     assert "All orders were enumerated, so that there is no sampling error." in exact
     assert "over all permitted orders" in exact
@@ -245,6 +256,8 @@ def test_nodes_of_unknown_class(run: Run) -> None:
         kind for kind, labelled in zip(shown["nodes"]["kind"], shown["nodes"]["labelled"], strict=True) if not labelled
     } == {2}
     assert "unknown" in Elements(report.page(run)).words()
+    named = replace(run, classes=("unknown", "blue"))
+    assert embedded(report.page(named))["classes"] == ["unknown", "blue", "(unknown)"]
 
 
 def test_a_graph_without_edges(tmp_path: Path) -> None:
@@ -290,6 +303,20 @@ def test_curves_of_experiments(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ("a,1,1,1\na,1,2,1\nb,1,1,2\n", "One seed."),
+        ("a,1,1,1\na,2,2,1\n", "One seed for each point."),
+        ("a,1,1,1\nb,1,1,2\nb,2,1,3\n", "Mean over 1 to 2 seeds;"),
+    ],
+)
+def test_a_caption_counts_the_seeds_of_a_point(run: Run, tmp_path: Path, rows: str, sentence: str) -> None:
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "experiments" / "few.csv").write_text("method,seed,x,y\n" + rows)
+    assert sentence in Elements(report.page(replace(run, directory=tmp_path))).words()
+
+
+@pytest.mark.parametrize(
     ("content", "sentence"),
     [
         (b"", "its columns are missing, expected method, seed and two more"),
@@ -298,6 +325,8 @@ def test_curves_of_experiments(run: Run, tmp_path: Path) -> None:
         (b"method,seed,x,y\na,1,2\n", "line 2 has 3 entries, expected 4"),
         (b"method,seed,x,y\na,1,2,oops\n", "line 2 has 'oops' where a number is expected"),
         (b"method,seed,x,y\na,1,2,nan\n", "line 2 has 'nan' where a number is expected"),
+        (b"method,seed,x,y\na,1,2,1e308\na,1,3,-1e308\n", "line 2 has '1e308' where a number is expected"),
+        (b"method,seed,x,y\na,1,2," + b"x" * 9999, "x" * 79 + "…' where a number is expected"),
         (b"method,seed,x,y\na,1,2,3\na,1,2,4\n", "line 3 repeats a method, seed and x"),
         (b"\xff\xfe", "can't decode"),
     ],
@@ -351,3 +380,31 @@ def test_ticks_are_round_and_inside() -> None:
     assert svg.Scale(0.04, 1.1, 0, 100, log=True).ticks() == pytest.approx([0.1, 0.3, 1])
     assert svg.span(np.array([2.0, 2.0])) == (1.0, 3.0)
     assert svg.span(np.zeros(0)) == pytest.approx((-0.04, 1.04))
+
+
+def test_ticks_that_differ_look_different() -> None:
+    assert svg.numbers([0.0, 0.5, -1000.0, 20_000.0]) == ["0", "0.5", f"{svg.MINUS}1,000", "20,000"]
+    assert svg.numbers([0.66201, 0.662012]) == ["0.66201", "0.662012"]
+    assert svg.numbers([1e6, 1e6 + 2]) == ["1000000", "1000002"]
+    assert svg.numbers([-2e-7, 0]) == [f"{svg.MINUS}2e{svg.MINUS}7", "0"]
+    low, high = svg.span(np.array([0.7, 0.7 + 1e-16]))
+    assert high - low == pytest.approx(0.7)
+
+
+def test_small_sums_are_not_zero() -> None:
+    assert [svg.signed(x) for x in (0.01234, -0.5, 0.0, -1e-17, -1.23e-7)] == [
+        "+0.0123",
+        f"{svg.MINUS}0.5000",
+        "+0.0000",
+        "+0.0000",
+        f"{svg.MINUS}1.2e{svg.MINUS}07",
+    ]
+
+
+def test_text_that_is_too_long_ends_in_dots() -> None:
+    assert svg.text(0, 0, "a short one", room=100).endswith(">a short one</text>")
+    for words in ("a" * 20, "W" * 20, "概率方法研究与应用论文集"):
+        cut = re.fullmatch(r"<text[^>]*>(.*)…<title>(.*)</title></text>", svg.text(0, 0, words, room=100))
+        assert cut is not None
+        assert cut[2] == words
+        assert 0 < len(cut[1]) <= 12

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from pcwinter import report
+from pcwinter.report import data
 from pcwinter.results import Run
 from small_runs import HOSTILE, HOSTILE_CLASSES, named_graph, small_run
 
@@ -141,6 +142,9 @@ def test_the_same_by_keyboard(opened: Open, run: Run) -> None:
         check_panel(page, run, name)
         page.locator("#canvas").focus()
         page.keyboard.press("Enter")
+        expect(page.locator("#panel")).to_be_focused()
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")  # on a link, which the panel of the next node takes the place of
         expect(page.locator("#panel")).to_be_focused()
         page.keyboard.press("Escape")
         expect(page.locator("#canvas")).to_be_focused()
@@ -344,3 +348,22 @@ def test_without_javascript_the_summary_and_the_charts_are_there(browser: Browse
     for words in ("What the numbers mean", "Labelled nodes", "dropping"):
         expect(page.get_by_text(words).first).to_be_visible()
     context.close()
+
+
+def test_the_panel_of_an_edge_says_whether_it_is_complete(
+    opened: Open, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened() as page:
+        page.locator("#edges-table").get_by_role("link", name="Show edge").first.click()
+        expect(page.locator("#panel h4")).to_have_text("Players whose last step is this edge")
+        expect(page.locator("#panel")).not_to_contain_text("players.npz")
+    monkeypatch.setattr(data, "PATHS", 37)  # one less than there are
+    monkeypatch.setattr(data, "PER_ROOT", 1)
+    path = tmp_path / "report.html"
+    path.write_text(report.page(run), encoding="utf-8")
+    with opened(path) as page:
+        headings = set()
+        for link in page.locator("#edges-table").get_by_role("link", name="Show edge").all():
+            link.click()
+            headings.add(page.locator("#panel h4").inner_text())
+        assert "Strong players whose last step is this edge" in headings

@@ -2,13 +2,13 @@
 
 from base64 import b64encode
 from hashlib import sha256
-from html import escape
 from importlib.resources import files
 from string import Template
 
 from pcwinter.report import charts, experiments, words
 from pcwinter.report.data import as_json, page_data
 from pcwinter.report.facts import by_rows
+from pcwinter.report.text import escape
 from pcwinter.results import Run
 
 SCRIPTS = ("base.js", "panel.js", "graph.js", "tables.js", "start.js")

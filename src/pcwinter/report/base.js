@@ -33,7 +33,7 @@ const withError = (x, error, digits = decimals) => (error === null ? signed(x, d
 /** In words what colour says, too. */
 const verdict = (x) => (x > 0 ? "helps" : x < 0 ? "harms" : "no effect");
 const unclear = (x, error) => error !== null && x !== 0 && Math.abs(x) <= 2 * error;
-const spoken = (x, error) => verdict(x) + (unclear(x, error) ? ", unclear" : "");
+const spoken = (x, error) => (x === 0 && error ? "unclear" : verdict(x) + (unclear(x, error) ? ", unclear" : ""));
 const tone = (x) => (x > 0 ? "pos" : x < 0 ? "neg" : "");
 const className = (k) => classes[nodes.kind[k]];
 const short = (id) => (id.length > 24 ? `${id.slice(0, 23)}…` : id);

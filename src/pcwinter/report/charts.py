@@ -1,12 +1,11 @@
 """Facts -> charts: distributions, convergence, and value against degree, distance and class, as figures of HTML."""
 
-from html import escape
-
 import numpy as np
 
-from pcwinter._types import FloatArray
+from pcwinter._types import BoolArray, FloatArray
 from pcwinter.report import svg
 from pcwinter.report.facts import Facts, exact, limits
+from pcwinter.report.text import escape
 from pcwinter.results import Run
 
 BLOCK = 10  # orders between two entries of `run.change`
@@ -52,14 +51,18 @@ def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
     ]
     told = bool(np.isfinite(stderr).all() and stderr.any())
     clear = np.abs(value) > 2 * stderr if told else value != 0
-    helps, harms = int((clear & (value > 0)).sum()), int((clear & (value < 0)).sum())
+    helps, harms = _count(clear & (value > 0), "helps", "help"), _count(clear & (value < 0), "harms", "harm")
     by = " by more than two standard errors" if told else ""
-    zeros = f"; {int((value == 0).sum()):,} are exactly 0 and not drawn" if (value == 0).any() else ""
+    zeros = f"; {_count(value == 0, 'is', 'are')} exactly 0 and not drawn" if (value == 0).any() else ""
     beyond = " The outermost bars hold all that lies beyond." if not np.allclose(inside, changed, atol=0) else ""
     worth = f"Together they are worth {svg.signed(value.sum())}."
-    caption = f"{len(value):,} in all. {helps:,} help and {harms:,} harm{by}{zeros}. {worth}{beyond}"
+    caption = f"{len(value):,} in all. {helps} and {harms}{by}{zeros}. {worth}{beyond}"
     words = f"Histogram of the values of {title.lower()}, from {svg.signed(value.min())} to {svg.signed(value.max())}."
     return figure(title, svg.picture(svg.axes(x, y, "value", "count") + "".join(bars), f"{words} {caption}"), caption)
+
+
+def _count(which: BoolArray, one: str, more: str) -> str:
+    return f"{which.sum():,} {one if which.sum() == 1 else more}"
 
 
 def _bins(value: FloatArray) -> FloatArray:
@@ -119,16 +122,15 @@ def _boxes(title: str, rows: list[tuple[str, FloatArray]], few: str) -> str:
     x = svg.Scale(low, high, label + 8, svg.WIDTH - sums)
     bottom = 24 + ROW * len(rows)
     parts = [svg.text(svg.WIDTH - 4, 14, "sum of values", "tick", "end")]
-    for tick in x.ticks(4):
-        (at,) = x([tick]).tolist()
+    ticks = x.ticks(4)
+    for tick, at, words in zip(ticks, x(ticks).tolist(), svg.numbers(ticks), strict=True):
         kind = "zero" if tick == 0 else "grid"
-        parts += [svg.line([(at, 22), (at, bottom)], kind), svg.text(at, bottom + 17, svg.number(tick), "tick")]
+        parts += [svg.line([(at, 22), (at, bottom)], kind), svg.text(at, bottom + 17, words, "tick")]
     for k, (name, value) in enumerate(rows):
         y = 24 + ROW * k + ROW / 2
         low, q1, middle, q3, high = x(ends[k]).tolist()
-        short = name if len(name) <= 14 else name[:13] + "…"
         parts += [
-            svg.text(label, y - 1, short, "label", "end"),
+            svg.text(label, y - 1, name, "label", "end", label),
             svg.text(label, y + 12, f"n = {len(value):,}", "tick", "end"),
             svg.line([(low, y), (high, y)], "whisker"),
             svg.box(q1, y - 7, q3 - q1, 14, "box"),

@@ -7,7 +7,6 @@ the smallest to the largest of them.
 import csv
 import math
 from collections.abc import Callable
-from html import escape
 from pathlib import Path
 from statistics import fmean
 
@@ -15,8 +14,10 @@ import numpy as np
 
 from pcwinter.report import svg
 from pcwinter.report.charts import figure
+from pcwinter.report.text import escape
 
 POINTS = 200  # of a line; more would not be seen
+LARGEST = 1e300  # number: the differences of larger ones overflow
 STYLES = 6  # colours and dashes of page.css; further methods repeat the colours with other marks
 
 Curves = dict[str, dict[float, dict[str, float]]]  # method -> X -> seed -> Y
@@ -29,8 +30,9 @@ def figures(directory: Path) -> str:
         try:
             charts += _draw(path.stem, *_read(path))
         except (ValueError, csv.Error, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             where = escape(f"{directory.name}/{path.name}")
-            problems += f'<p class="problem">The file {where} is not shown: {escape(str(error))}.</p>'
+            problems += f'<p class="problem">The file {where} is not shown: {escape(reason)}.</p>'
     return (f'<div class="charts">{charts}</div>' if charts else "") + problems
 
 
@@ -39,7 +41,9 @@ def _read(path: Path) -> tuple[str, str, Curves]:
         lines = csv.reader(file, strict=True)
         header = next(lines, [])
         if len(header) != 4 or header[:2] != ["method", "seed"]:
-            raise ValueError(f"its columns are {', '.join(header) or 'missing'}, expected method, seed and two more")
+            raise ValueError(
+                f"its columns are {_start(', '.join(header)) or 'missing'}, expected method, seed and two more"
+            )
         curves: Curves = {}
         for line in filter(None, lines):
             if len(line) != 4:
@@ -59,9 +63,13 @@ def _number(entry: str, line: int) -> float:
         found = float(entry)
     except ValueError:
         found = math.nan
-    if not math.isfinite(found):
-        raise ValueError(f"line {line} has {entry!r} where a number is expected")
+    if not abs(found) <= LARGEST:
+        raise ValueError(f"line {line} has {_start(entry)!r} where a number is expected")
     return found
+
+
+def _start(words: str) -> str:
+    return words if len(words) <= 80 else words[:79] + "…"
 
 
 def _draw(name: str, x_name: str, y_name: str, curves: Curves) -> str:
@@ -84,13 +92,15 @@ def _draw(name: str, x_name: str, y_name: str, curves: Curves) -> str:
         line += "".join(_mark(k, at[m], mean[m], style) for m in sorted(set(marks.tolist())))
         parts.append(line)
         sample = svg.line([(2, 8), (46, 8)], f"curve {style}") + _mark(k, 24, 8, style)
-        keys.append(f'<li><svg viewBox="0 0 48 16" aria-hidden="true">{sample}</svg>{escape(method)}</li>')
+        keys.append(
+            f'<li><svg viewBox="0 0 48 16" aria-hidden="true">{sample}</svg>{escape(method) or "(no name)"}</li>'
+        )
     seeds = {seed for points in curves.values() for found in points.values() for seed in found}
-    caption = (
-        "One seed."
-        if len(seeds) == 1
-        else f"Mean over {len(seeds)} seeds; the bands reach from the smallest to the largest."
-    )
+    counts = sorted({len(found) for points in curves.values() for found in points.values()})
+    caption = "One seed." if len(seeds) == 1 else "One seed for each point."
+    if counts[-1] > 1:
+        of = f"{counts[-1]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        caption = f"Mean over {of} seeds; the bands reach from the smallest to the largest."
     caption += " Of long curves only some points are drawn." if thinned else ""
     words = f"{name}: {y_name} against {x_name} for {', '.join(curves)}."
     legend = f'<ul class="methods">{"".join(keys)}</ul>'

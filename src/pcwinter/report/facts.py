@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcwinter._types import BoolArray, FloatArray, IntArray
+from pcwinter.report.text import visible
 from pcwinter.results import Run
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def by_rows(run: Run) -> Facts:
     np.minimum.at(distance, own, depth)
     known = (run.label >= 0) & (run.label < len(run.classes))
     return Facts(
-        ids=ids,
-        classes=[*run.classes, UNKNOWN],
+        ids=[visible(name) for name in ids],
+        classes=[*map(visible, run.classes), f"({UNKNOWN})" if UNKNOWN in run.classes else UNKNOWN],
         kind=np.where(known, run.label, len(run.classes)),
         labelled=distance == 0,
         degree=run.degree,

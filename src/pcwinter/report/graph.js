@@ -168,7 +168,9 @@ function light(ends, paths, near) {
 }
 
 function tell(parts, words) {
+  const within = get("panel").contains(document.activeElement); // a link that is about to go
   get("panel").replaceChildren(...parts.filter(Boolean));
+  if (within) get("panel").focus({ preventScroll: true });
   get("panel").classList.toggle("empty", !words);
   get("panel").scrollTop = 0;
   get("said").textContent = words;
@@ -293,7 +295,7 @@ function drawScale() {
     ink.fillStyle = colour(Math.sign(share) * share * share * strength);
     ink.fillRect(x, 0, 1, height);
   }
-  get("scale-ends").textContent = `value from ${signed(-strength, 3)} (harms) over 0 to ${signed(strength, 3)} (helps)`;
+  get("scale-ends").textContent = `value from ${signed(-strength)} (harms) over 0 to ${signed(strength)} (helps)`;
 }
 
 /** The search box: offers ids that contain what is typed, and chooses the one that matches. */

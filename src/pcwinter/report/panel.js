@@ -92,8 +92,10 @@ function nodePanel(k) {
 
 function edgePanel(e) {
   const [a, b] = [edges.source[e], edges.target[e]];
-  const paths = playersOfEdge(a, b).filter((path) => !quiet(path));
-  const all = groups.left_roots.every((n) => n === 0) && a < nodes.listed && b < nodes.listed;
+  const found = playersOfEdge(a, b);
+  const paths = found.filter((path) => !quiet(path));
+  const all = [a, b].every((k) => k < nodes.listed && !groups.left_roots[k] && playersOf(k).every((group) => group.count === group.paths.length));
+  const still = found.length - paths.length;
   return [
     make("h3", {}, "Edge ", nodeLink(a), " – ", nodeLink(b)),
     headline(edges.value[e], edges.stderr[e]),
@@ -101,7 +103,8 @@ function edgePanel(e) {
     a >= drawn || b >= drawn ? make("p", { class: "note" }, "Not both of its ends are among the nodes that are drawn.") : null,
     make("h4", {}, all ? "Players whose last step is this edge" : "Strong players whose last step is this edge"),
     make("ul", {}, ...paths.map(pathItem)),
-    paths.length ? null : make("p", { class: "note" }, "None of them is in this page; all are in players.npz."),
+    still ? make("p", { class: "note" }, `${counted(still, paths.length ? "further path" : "path")} that changed the model in no order.`) : null,
+    all ? null : make("p", { class: "note" }, `${found.length ? "More of them may be" : "They are"} in players.npz only.`),
   ].filter(Boolean);
 }
 

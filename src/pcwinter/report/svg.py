@@ -3,14 +3,15 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
+from unicodedata import east_asian_width
 
 import numpy as np
 
 from pcwinter._types import FloatArray
+from pcwinter.report.text import escape, visible
 
 WIDTH, HEIGHT = 440, 270  # of a chart, in its own units; the page scales it
-LEFT, RIGHT, TOP, BOTTOM = 62, 14, 14, 44  # room for the axes
+LEFT, RIGHT, TOP, BOTTOM = 70, 28, 32, 44  # room for the axes
 
 MINUS = "\N{MINUS SIGN}"  # as wide as a plus
 
@@ -58,7 +59,8 @@ def round_numbers(low: float, high: float, about: int) -> list[float]:
 def span(x: FloatArray, pad: float = 0.04) -> tuple[float, float]:
     """Smallest and largest with some room, never of length 0."""
     low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
-    room = (high - low) * pad or abs(high) * 0.5 or 1.0
+    differ = high - low > 1e-9 * max(abs(low), abs(high))  # by more than rounding
+    room = (high - low) * pad * differ or abs(high) * 0.5 or 1.0
     return low - room, high + room
 
 
@@ -72,19 +74,43 @@ def upwards(low: float, high: float, *, log: bool = False, whole: bool = False) 
     return Scale(low, high, HEIGHT - BOTTOM, TOP, log, whole)
 
 
-def number(x: float) -> str:
-    """A tick's text."""
-    return (f"{x:,.0f}" if abs(x) >= 1000 or x == int(x) else f"{x:.4g}").replace("-", MINUS)
+def numbers(ticks: Sequence[float]) -> list[str]:
+    """Texts of ticks, with as many digits as it takes to tell them apart."""
+    texts: list[str] = []
+    for digits in range(4, 18):
+        texts = [
+            f"{x:,.0f}" if x == round(x) and abs(x) < 1e6 else f"{x:.{digits}g}".replace("e-0", "e-") for x in ticks
+        ]
+        if len({*texts}) == len(texts):
+            break
+    return [words.replace("-", MINUS) for words in texts]
+
+
+def plain(x: float) -> str:
+    """A value with four digits, or with an exponent where those would all be 0."""
+    small = 1e-12 < abs(x) < 5e-5  # less than that is rounding
+    return (f"{x:.1e}" if small else f"{round(x, 4) + 0.0:.4f}").replace("-", MINUS)
 
 
 def signed(x: float) -> str:
     """A value with its sign."""
-    return f"{x:+.4f}".replace("-", MINUS)
+    return plain(x) if plain(x).startswith(MINUS) else f"+{plain(x)}"
 
 
-def text(x: float, y: float, words: str, kind: str = "", anchor: str = "middle") -> str:
-    """Words at a place."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{escape(words)}</text>'
+def text(x: float, y: float, words: str, kind: str = "", anchor: str = "middle", room: float = math.inf) -> str:
+    """Words at a place; when they need more than the room, as many letters as fit, and all of them in a title."""
+    words = visible(words)
+    ends = np.cumsum([_width(letter) for letter in words])
+    cut = "" if not len(ends) or ends[-1] <= room else words[: int(np.searchsorted(ends, room - 13))] + "…"
+    inside = f"{escape(cut)}<title>{escape(words)}</title>" if cut else escape(words)
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{kind}">{inside}</text>'
+
+
+def _width(letter: str) -> float:
+    """About how wide a letter is, rather too much than too little."""
+    if letter in "MWmw@%" or east_asian_width(letter) in "WF":
+        return 13.0
+    return 9.5 if letter.isupper() else 7.5
 
 
 def line(points: Iterable[tuple[float, float]], kind: str) -> str:
@@ -114,27 +140,27 @@ def dots(x: FloatArray, y: FloatArray, kind: str) -> str:
     return f'<path d="{places}" class="{kind}"/>'
 
 
-def axes(x: Scale, y: Scale, x_label: str, y_label: str, *, x_ticks: bool = True, zero: bool = False) -> str:
+def axes(x: Scale, y: Scale, x_label: str, y_label: str, *, zero: bool = False) -> str:
     """Grid, ticks and names of both axes; `zero` draws a line at height 0."""
     left, right, bottom = LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM
     parts = []
-    for tick in y.ticks():
-        (at,) = y([tick]).tolist()
-        parts += [line([(left, at), (right, at)], "grid"), text(left - 6, at + 4, number(tick), "tick", "end")]
+    ticks = y.ticks()
+    for at, words in zip(y(ticks).tolist(), numbers(ticks), strict=True):
+        parts += [line([(left, at), (right, at)], "grid"), text(left - 6, at + 4, words, "tick", "end")]
     if zero and y.low < 0 < y.high:
         parts.append(line([(left, float(y([0.0])[0])), (right, float(y([0.0])[0]))], "zero"))
-    for tick in x.ticks() if x_ticks else []:
-        (at,) = x([tick]).tolist()
-        parts += [line([(at, bottom), (at, bottom + 4)], "rule"), text(at, bottom + 18, number(tick), "tick")]
+    ticks = x.ticks()
+    for at, words in zip(x(ticks).tolist(), numbers(ticks), strict=True):
+        parts += [line([(at, bottom), (at, bottom + 4)], "rule"), text(at, bottom + 18, words, "tick")]
     parts += [
         line([(left, bottom), (right, bottom)], "rule"),
-        text((left + right) / 2, HEIGHT - 6, x_label, "name"),
-        f'<g transform="translate(13 {(TOP + bottom) / 2:.0f}) rotate(-90)">{text(0, 0, y_label, "name")}</g>',
+        text((left + right) / 2, HEIGHT - 6, x_label, "name", room=right - left),
+        text(4, 14, y_label, "name", "start", WIDTH - 40),
     ]
     return "".join(parts)
 
 
 def picture(body: str, description: str, height: float = HEIGHT) -> str:
     """The element itself, with words for those who do not see it."""
-    words = escape(description, quote=True)
+    words = escape(description)
     return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{words}">{body}</svg>'

@@ -45,6 +45,7 @@ function table(name, columns, count, text, choose, isChosen) {
       return row;
     }));
     const hidden = Math.max(0, state.rows.length - state.limit);
+    if (hidden === 0 && document.activeElement === get(`${name}-more`)) element.parentElement.focus({ preventScroll: true });
     get(`${name}-more`).hidden = hidden === 0;
     get(`${name}-more`).textContent = `Show ${Math.min(ROWS, hidden)} more of ${hidden.toLocaleString("en")}`;
   }

@@ -1,13 +1,13 @@
 """Run -> words: what was valued, how it ended, what the numbers mean, and what was asked for, as HTML."""
 
 from collections.abc import Mapping
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from pcwinter.report.facts import Facts, exact, limits
-from pcwinter.report.svg import MINUS
+from pcwinter.report.svg import MINUS, plain
+from pcwinter.report.text import escape
 from pcwinter.results import Run
 
 METRICS = {
@@ -39,9 +39,9 @@ def numbers(run: Run, known: Facts) -> str:
     story = run.story
     edges = _count(len(known.edge_value), "edge")
     pairs = [
-        (f"{story['utility_full']:.4f}", f"{story['asked']['metric']} with everything"),
-        (f"{story['utility_roots']:.4f}", "labelled nodes alone, without edges"),
-        (f"{story['utility_empty']:.4f}", "with nothing"),
+        (plain(story["utility_full"]), f"{story['asked']['metric']} with everything"),
+        (plain(story["utility_roots"]), "labelled nodes alone, without edges"),
+        (plain(story["utility_empty"]), "with nothing"),
         (f"{len(known.ids):,}", f"nodes valued, {known.labelled.sum():,} of them labelled"),
         (edges.split()[0], f"{edges.split()[1]} valued"),
         (f"{story['n_players']:,}", f"players, up to {_count(run.paths.shape[1] - 1, 'step')} from a labelled node"),
@@ -63,7 +63,7 @@ def meaning(run: Run, known: Facts) -> list[str]:
     if exact(run):
         error = "All orders were enumerated, so that there is no sampling error"
     elif story["permutations"] == 1:
-        error = "One order gives no standard error, so that nothing here says how far the values are off; draw more"
+        error = "One order gives no standard error, so that nothing here says how far the values are from exact ones"
     else:
         error = "The figure after ± is one standard error and covers the sampling of orders only"
         error += ", not the choice of the validation nodes, of the split or of the head"
@@ -76,22 +76,18 @@ def _sum(run: Run, known: Facts) -> str:
     story = run.story
     full, empty = story["utility_full"], story["utility_empty"]
     nodes, edges = float(known.value.sum()), float(known.edge_value.sum())
-    difference = f"{full:.4f} {MINUS} {_signed(empty)} = {full - empty:.4f}"
-    if story["asked"]["truncation"]:
+    difference = f"{plain(full)} {MINUS} {plain(empty) if empty >= 0 else f'({plain(empty)})'} = {plain(full - empty)}"
+    if any(story["asked"]["truncation"] or ()):
         shares = ", ".join(f"{share:g}" for share in story["asked"]["truncation"])
         return (
             f"Because of the truncation ({shares}), players that an order leaves out count as 0 in it, so that values "
-            f"do not add up: the nodes sum to {nodes:.4f}, while the model gains {difference} from nothing to all."
+            f"do not add up: the nodes sum to {plain(nodes)}, while the model gains {difference} from nothing to all."
         )
     return (
         f"The values of the nodes add up to what the model gains from nothing to everything, {difference}; those of "
-        f"the edges add up to {edges:.4f} of it, and the other {nodes - edges:.4f} belong to the labelled nodes "
+        f"the edges add up to {plain(edges)} of it, and the other {plain(nodes - edges)} belong to the labelled nodes "
         "themselves."
     )
-
-
-def _signed(x: float) -> str:
-    return f"{x:.4f}" if x >= 0 else f"({MINUS}{-x:.4f})"
 
 
 def _count(n: int, thing: str) -> str:
