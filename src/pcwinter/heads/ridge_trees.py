@@ -173,16 +173,18 @@ def walk_dual(
     scores = make_scores(n_classes, n, lines)
     rounded = finished.astype(lines.dtype)
     constant = len(products) - 1
-    done = np.full(constant + 1, -1)
+    done = np.full(constant, -1)
+    exact, done_exact, only = np.empty((1, n)), np.full(1, -1), np.zeros(1, dtype=np.int64)
     nothing, norm = np.empty(0), products[-1, 0]
     position = step = i = 0
     while position < len(players):
         tree = local.tree[players[position]]
         first, m = local.begin[tree], local.begin[tree + 1] - local.begin[tree]
-        nodes = np.empty(m + 1, dtype=np.int64)
-        nodes[:m] = basis[first : first + m]
-        nodes[m] = constant
+        nodes = basis[first : first + m]
         condition(nodes, i, products, white, rounded, finished_labels, lines, done)
+        # the constant feature may be large beside all others, so its line is conditioned in double precision
+        condition(only, i, products[-1:], white[constant : constant + 1], finished, finished_labels, exact, done_exact)
+        lines[constant] = exact[0]
         square = gram_begin[tree] >= 0
         n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
         kernel = np.empty((m + n_inner + 1, m if square else coordinates.shape[1]))
