@@ -144,7 +144,8 @@ def draw(outcomes: list[Outcome]) -> dict[str, bytes]:
             axes.set_xlabel(outcome.x)
         grid[0][0].set_ylabel(outcomes[0].y)
         handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), 2 * n + 1), frameon=False)
+        columns = max(1, int(size[0] / (0.6 + 0.085 * max(map(len, labels)))))  # as many as fit, in inches
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
         pictures = {}
         for kind in ("svg", "png"):
             file = BytesIO()
