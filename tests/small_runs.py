@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -76,3 +77,23 @@ def node_sums(run: Run) -> dict[int, float]:
     for path, value in zip(run.paths.tolist(), run.value.tolist(), strict=True):
         sums[[step for step in path if step >= 0][-1]] += value
     return sums
+
+
+class Elements(HTMLParser):
+    """All start tags of a page with their attributes, and its text by element."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[tuple[str, str]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        if self.tags:
+            self.text.append((self.tags[-1][0], data))
+
+    def words(self) -> str:
+        return " ".join(text for tag, text in self.text if tag not in ("script", "style"))
