@@ -8,6 +8,8 @@ from typing import Protocol
 import pytest
 from hypothesis import settings
 
+from command import FAST, call, write_graph
+
 settings.register_profile("pcwinter", derandomize=True, deadline=None, print_blob=True)
 settings.load_profile("pcwinter")
 
@@ -53,6 +55,22 @@ def chromium() -> str:
     if browser is None:
         raise RuntimeError("a test that uses chromium needs the mark browser")
     return browser
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A graph of somebody's own."""
+    place = tmp_path_factory.mktemp("mine")
+    write_graph(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of it through the command line."""
+    out = tmp_path_factory.mktemp("runs") / "run"
+    assert call("value", folder, "--out", out, "--permutations", 30, *FAST).returncode == 0
+    return out
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -10,27 +10,12 @@ from pathlib import Path
 import pytest
 
 import pcwinter as pw
-from command import FAST, PCWINTER, RESULTS, call, files, refused, write_graph
+from command import FAST, PCWINTER, RESULTS, call, files, refused
 from pcwinter import _choices as choices
 from pcwinter import orders
 from pcwinter.experiments import EXPERIMENTS
 from pcwinter.experiments.curves import WHICH
 from pcwinter.features import NORMALIZATIONS
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("mine")
-    write_graph(place)
-    return place
-
-
-@pytest.fixture(scope="module")
-def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("runs") / "run"
-    assert call("value", folder, "--out", out, "--permutations", 30, *FAST).returncode == 0
-    return out
-
 
 # ---- help
 

@@ -14,21 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command import FAST, PCWINTER, call, files, refused, write_graph
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("mine")
-    write_graph(place)
-    return place
-
-
-@pytest.fixture(scope="module")
-def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("runs") / "run"
-    assert call("value", folder, "--out", out, "--permutations", 30, *FAST).returncode == 0
-    return out
+from command import FAST, PCWINTER, call, files, refused
 
 
 def test_a_run_is_not_begun_twice(run: Path, folder: Path) -> None:

@@ -173,3 +173,11 @@ def test_the_commands(tmp_path: Path) -> None:
     refused(call("reproduce", "everything", "--dataset", "demo"), "'everything' is not one of")
     refused(call("reproduce", "counts"), "Missing option '--dataset'")
     refused(call("judge", tmp_path / "none.csv", "--dataset", "demo"), "No such file")
+
+
+def test_figures_are_refused_before_the_work(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pcwinter.experiments.output.find_spec", lambda name: None)
+    monkeypatch.setattr(Study, "baseline", lambda *_: pytest.fail("began to work"))
+    with pytest.raises(ValueError, match="figures need Matplotlib: pip install"):
+        next(reproduce(study, "add-edges"))
+    assert "players" in next(reproduce(study, "counts", seeds=1))

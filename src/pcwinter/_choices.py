@@ -18,3 +18,4 @@ def at_home(ctx: click.Context, param: click.Parameter, given: Path | None) -> P
 
 
 RUN = click.Path(path_type=Path)
+data_option = click.option("--data", type=RUN, help="Folder of the public graphs; default PCWINTER_DATA.")

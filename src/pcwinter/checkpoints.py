@@ -90,7 +90,7 @@ def pack(state: State, about: str) -> bytes:
             arrays |= {f"{name} n": np.array(one.n), f"{name} total": one.total, f"{name} squares": one.squares}
     arrays |= {f"detail {name}": sums for name, sums in total.detail.items()}
     file = BytesIO()
-    np.savez(file, allow_pickle=False, sha256=np.array(_digest(arrays)), **arrays)
+    np.savez(file, allow_pickle=False, sha256=np.array(digest(arrays)), **arrays)
     return file.getvalue()
 
 
@@ -98,7 +98,7 @@ def unpack(content: bytes, about: str) -> State:
     """The state in a checkpoint that is whole and of this run."""
     with np.load(BytesIO(content), allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
-    if str(arrays.pop("sha256")) != _digest(arrays):
+    if str(arrays.pop("sha256")) != digest(arrays):
         raise ValueError("its checksum is wrong")
     if str(arrays["about"]) != about:
         raise ValueError("it belongs to another run")
@@ -118,12 +118,13 @@ def unpack(content: bytes, about: str) -> State:
     )
 
 
-def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
-    digest = sha256()
+def digest(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Hash of arrays: their names, types, shapes and contents."""
+    found = sha256()
     for name, array in sorted(arrays.items()):
-        digest.update(repr((name, array.dtype.str, array.shape)).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+        found.update(repr((name, array.dtype.str, array.shape)).encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
 
 
 def _flush_directory(directory: Path) -> None:

@@ -9,14 +9,13 @@ import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from pcwinter._choices import DATASETS, FEATURES, METRICS, ORDERS, RUN, at_home
+from pcwinter._choices import DATASETS, FEATURES, METRICS, ORDERS, RUN, at_home, data_option
 from pcwinter.cli_experiments import judge, reproduce
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from pcwinter.heads.softmax import Softmax
 
 EXPECTED = (ValueError, TypeError, OSError, FloatingPointError, RuntimeError, MemoryError)  # said in one sentence
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def _ratios(ctx: click.Context, param: click.Parameter, given: str) -> tuple[float, ...]:
@@ -151,7 +148,7 @@ def cli() -> None:
     show_default=True,
     help="Scaling: rows that sum to 1, standardised columns (for signed features), or none.",
 )
-@click.option("--data", type=click.Path(path_type=Path), help="Folder of the public graphs; default PCWINTER_DATA.")
+@data_option
 @click.option("--resume", is_flag=True, help="Go on with the run in --out, if there is one.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def value(graph: str, out: Path, data: Path | None, features: str, resume: bool, quiet: bool, **options: Any) -> int:  # noqa: ANN401
@@ -260,9 +257,14 @@ cli.add_command(judge)
 
 
 @cli.command(short_help="List the public graphs.")
-@click.option("--data", type=click.Path(path_type=Path), help="Folder of the public graphs; default PCWINTER_DATA.")
+@data_option
 def datasets(data: Path | None) -> None:
-    """List the public graphs that have a name: which are at hand, and where they come from."""
+    """List the public graphs that have a name: which are at hand, and where they come from.
+
+    \b
+    Example:
+      pcwinter datasets --data ~/graphs
+    """
     from pcwinter import terminal
 
     click.echo(terminal.known_graphs(data))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from pcwinter._choices import DATASETS, EXPERIMENTS, RUN, WHICH, at_home
+from pcwinter._choices import DATASETS, EXPERIMENTS, RUN, WHICH, at_home, data_option
 
 
 @click.command(short_help="Repeat an experiment of the paper.")
@@ -36,7 +36,7 @@ from pcwinter._choices import DATASETS, EXPERIMENTS, RUN, WHICH, at_home
 @click.option(
     "--workers", type=int, default=1, show_default=True, help="Processes; they change the time and nothing else."
 )
-@click.option("--data", type=click.Path(path_type=Path), help="Folder of the public graphs; default PCWINTER_DATA.")
+@data_option
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def reproduce(name: str, dataset: str, out: Path, seeds: int, which: str, **options: Any) -> int:  # noqa: ANN401
     """Repeat an experiment of the paper on a graph, and write its tables and figures.
@@ -75,7 +75,7 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int, which: str, **opti
     "--which", type=click.Choice(WHICH), default="unlabelled", show_default=True, help="Nodes that are dropped."
 )
 @click.option("--out", type=RUN, callback=at_home, help="Directory for curve and figure; none are written by default.")
-@click.option("--data", type=click.Path(path_type=Path), help="Folder of the public graphs; default PCWINTER_DATA.")
+@data_option
 def judge(file: Path, dataset: str, which: str, out: Path | None, data: Path | None) -> None:
     """Put the values in FILE, by whatever method, on the curves of the experiments.
 

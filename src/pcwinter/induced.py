@@ -167,8 +167,7 @@ def _walk(
     place: Place, rows: Rows, players: IntArray, code: int, empty: float, full: float, slack: float, utility: FloatArray
 ) -> int:
     """Fill the utilities, and return how many were computed."""
-    last, evaluations, close, n_rows = empty, 0, 0, 0
-    nothing = np.empty(0)
+    last, evaluations, close, n_rows, nothing = empty, 0, 0, 0, np.empty(0)
     for k in range(len(players)):
         v = players[k]
         if place.label[v] >= 0:
@@ -179,9 +178,10 @@ def _walk(
             scores = scores_of(place, rows, n_rows, -1)
             last = measure(code, scores, place.ends, place.temperature, place.tie, nothing)
             evaluations += 1
-        utility[k:] = last
+        utility[k] = last
         close = close + 1 if abs(full - last) <= slack else 0
         if close > PATIENCE:
+            utility[k:] = last
             break
     return evaluations
 

@@ -46,13 +46,11 @@ class Display:
         self.signal = 0  # that asked for an end
         self.sentence: str | None = None  # with which it came
         self.history: list[Progress] = []  # the last blocks of this process
-        self.first: Progress | None = None
         self.began = time.perf_counter()
         self.over = threading.Event()
 
     def __call__(self, now: "Progress") -> str | None:
         """Take note of a block; a sentence if the run is to end."""
-        self.first = self.first or now
         self.history = [*self.history, now][-TREND:]
         if self.signal:
             self.sentence = f"Interrupted after {now.orders:,} orders: --resume goes on from there."

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pcwinter.checkpoints import NAMES, Checkpoints, replace_file, temporary_name
+from pcwinter.checkpoints import NAMES, Checkpoints, digest, replace_file, temporary_name
 from pcwinter.graph import Graph
 from pcwinter.results import read_story
 from pcwinter.valuation import Values, value
@@ -309,23 +309,16 @@ def _identity(
 
 def fingerprint(graph: Graph) -> dict[str, str]:
     """Hashes of the parts of a graph, all together all that it holds."""
-    parts: dict[str, list[NDArray[Any]]] = {
-        "edges": [graph.adjacency.indptr, graph.adjacency.indices],
-        "features": [graph.features.indptr, graph.features.indices, graph.features.data],
-        "labels": [graph.labels, np.array(graph.classes)],
-        "split": [graph.train, graph.val, graph.test],
-        "ids": [graph.ids],
-        "recipe": [np.array(list(asdict(graph.recipe).values()))],
+    edges, features = graph.adjacency, graph.features
+    parts: dict[str, dict[str, NDArray[Any]]] = {
+        "edges": {"indptr": edges.indptr, "indices": edges.indices},
+        "features": {"indptr": features.indptr, "indices": features.indices, "data": features.data},
+        "labels": {"labels": graph.labels, "classes": np.array(graph.classes)},
+        "split": {"train": graph.train, "val": graph.val, "test": graph.test},
+        "ids": {"ids": graph.ids},
+        "recipe": {name: np.array(number) for name, number in asdict(graph.recipe).items()},
     }
-    return {name: _digest(arrays) for name, arrays in parts.items()}
-
-
-def _digest(arrays: list[NDArray[Any]]) -> str:
-    digest = sha256()
-    for array in arrays:
-        digest.update(repr((array.dtype.str, array.shape)).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
+    return {name: digest(arrays) for name, arrays in parts.items()}
 
 
 def _word(value: object) -> str:

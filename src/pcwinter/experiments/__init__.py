@@ -6,7 +6,7 @@ from functools import partial
 from pcwinter._options import whole_number
 from pcwinter.experiments import add_edges, costs, drop_nodes, variants
 from pcwinter.experiments.curves import WHICH
-from pcwinter.experiments.output import Outcome, markdown, write
+from pcwinter.experiments.output import Outcome, check_figures, markdown, write
 from pcwinter.experiments.own import judge_file
 from pcwinter.experiments.study import Study, open_study
 
@@ -26,6 +26,8 @@ EXPERIMENTS: dict[str, Callable[[Study, int], Outcome]] = {
 def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int = 3) -> Iterator[str]:
     """Run an experiment, or `all`; write its files into the study's directory, and tell each outcome as text."""
     whole_number("seeds", seeds, 1)
+    if name not in ("counts", "efficiency"):
+        check_figures()
     study.tell(seeds)
     names = list(EXPERIMENTS) if name == "all" else [f"{name} {which}" if name == "drop-nodes" else name]
     for each in names:

@@ -12,7 +12,7 @@ PLAIN = {"random": "random edges", "betweenness": "betweenness", "leave-one-out"
 
 def run(study: Study, seeds: int) -> Outcome:
     """Curves of all methods; the share of edges that reaches the accuracy of the whole graph."""
-    outcome = Outcome(f"{study.dataset} add-edges{'' if study.head == 'ridge' else f' {study.head}'}", x="edges added")
+    outcome = Outcome(study.title("add-edges"), x="edges added")
     for seed in range(seeds):
         rankings = {"PC-Winter": study.pc_winter("edge", seed, method="PC-Winter")}
         rankings |= {name: study.baseline(method, seed) for name, method in PLAIN.items()}

@@ -37,7 +37,7 @@ def counts(study: Study, seeds: int) -> Outcome:
 
 def efficiency(study: Study, seeds: int) -> Outcome:
     """Seconds per order and in total, PC-Winter and Data Shapley."""
-    outcome = Outcome(f"{study.dataset} efficiency{'' if study.head == 'ridge' else f' {study.head}'}")
+    outcome = Outcome(study.title("efficiency"))
     rows = []
     paper = HOURS.get(study.dataset, {})
     methods = {

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from pcwinter.checkpoints import replace_file
+from pcwinter.datasets import DATASETS
 from pcwinter.experiments.output import Row, draw, markdown, read_curves
 
-DATASETS = ("cora", "citeseer", "pubmed", "amazon-photo", "amazon-computers", "coauthor-physics", "demo")
 EXPERIMENTS = {
     "drop-nodes unlabelled": "Dropping unlabelled nodes, best first (lower is better)",
     "drop-nodes labelled": "Dropping labelled nodes, best first (lower is better)",

@@ -13,7 +13,7 @@ LEVELS = ("own", "path")
 
 def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
     """Curves of all methods, and for unlabelled nodes the fair comparison with Data Shapley."""
-    outcome = Outcome(f"{study.dataset} drop-nodes {which}{_head(study)}", x=f"{which} nodes dropped")
+    outcome = Outcome(study.title(f"drop-nodes {which}"), x=f"{which} nodes dropped")
     shares: dict[str, list[float]] = {}
     costs: dict[str, list[Ranking]] = {}
     for seed in range(seeds):
@@ -64,10 +64,12 @@ def verdicts(outcome: Outcome) -> list[str]:
 def fair(study: Study, seeds: int) -> list[Row]:
     """PC-Winter and Data Shapley by the same rule, with equal evaluations, and in equal time."""
     found: dict[tuple[str, str], list[tuple[float, Ranking]]] = {}
+    means: dict[int, float] = {}  # by ranking, since budgets share some; the study keeps them alive
 
     def take(budget: str, name: str, seed: int, ranking: Ranking) -> None:
-        curve = drop_nodes(study.judge, ranking, seed=seed, points=study.points)
-        found.setdefault((budget, name), []).append((curve.mean, ranking))
+        if id(ranking) not in means:
+            means[id(ranking)] = drop_nodes(study.judge, ranking, seed=seed, points=study.points).mean
+        found.setdefault((budget, name), []).append((means[id(ranking)], ranking))
 
     for seed in range(seeds):
         mine, theirs = study.pc_winter("own", seed), study.data_shapley(seed)
@@ -104,7 +106,3 @@ def fair(study: Study, seeds: int) -> list[Row]:
 
 def _name(ranking: Ranking) -> str:
     return "Data Shapley" if ranking.method == "data-shapley" else ranking.method
-
-
-def _head(study: Study) -> str:
-    return "" if study.head == "ridge" else f" {study.head}"

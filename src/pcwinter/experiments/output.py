@@ -2,6 +2,7 @@
 
 import csv
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -106,6 +107,12 @@ def _curves_csv(outcome: Outcome) -> str:
     return text.getvalue()
 
 
+def check_figures() -> None:
+    """Refuse before hours of work rather than after them."""
+    if find_spec("matplotlib") is None:
+        raise ValueError("figures need Matplotlib: pip install 'pcwinter[experiments]'")
+
+
 def read_curves(path: Path) -> Outcome:
     """The curves of a file that `write` wrote, titled by its directory."""
     with path.open(newline="", encoding="utf-8") as file:
@@ -122,10 +129,9 @@ def read_curves(path: Path) -> Outcome:
 
 def draw(outcomes: list[Outcome]) -> dict[str, bytes]:
     """A panel per outcome: means over seeds with a band from least to most, as SVG and PNG."""
-    try:
-        import matplotlib as mpl
-    except ImportError:
-        raise ValueError("figures need Matplotlib: pip install 'pcwinter[experiments]'") from None
+    check_figures()
+    import matplotlib as mpl
+
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 

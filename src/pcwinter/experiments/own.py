@@ -8,13 +8,15 @@ import numpy as np
 
 from pcwinter.baselines import Ranking
 from pcwinter.experiments.curves import add_edges, drop_nodes
-from pcwinter.experiments.output import Outcome, markdown, write
+from pcwinter.experiments.output import Outcome, check_figures, markdown, write
 from pcwinter.graph import Graph
 from pcwinter.judging import Judge
 
 
 def judge_file(file: Path, graph: Graph, dataset: str, which: str = "unlabelled", out: Path | None = None) -> str:
     """The summary of the curve, as a table; curve and figure are written into `out`."""
+    if out is not None:
+        check_figures()
     ranking = read_ranking(file, graph)
     judge = Judge(graph)
     if ranking.items.ndim == 2:

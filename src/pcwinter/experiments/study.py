@@ -5,6 +5,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
@@ -58,29 +59,31 @@ class Study:
     max_seconds: float | None = None  # of every valuation
     quiet: bool = False
     signal: int = 0
-    _judge: Judge | None = None
-    _head: Ridge | Recipe | None = None
     _known: dict[str, Ranking] = field(default_factory=dict)
+    _last: tuple[str, Values] | None = None  # own, path and edge values come from one run
 
-    @property
+    @cached_property
     def judge(self) -> Judge:
         """The judge of this dataset."""
-        if self._judge is None:
-            self._judge = Judge(self.graph, hops=self.hops)
-        return self._judge
+        return Judge(self.graph, hops=self.hops)
 
-    @property
+    @cached_property
     def parameters(self) -> Ridge | Recipe:
         """The head with the parameters that PC-Winter's calibration finds, for all methods alike."""
-        if self._head is None:
-            if self.head == "softmax":
-                self._head = self.graph.recipe
-            else:
-                tree = contribution_tree(self.graph, self.hops)
-                _, _, found = graph_game(self.graph, tree)
-                assert found is not None
-                self._head = Ridge(found.penalty, found.bias, found.temperature)
-        return self._head
+        if self.head == "softmax":
+            return self.graph.recipe
+        _, _, found = graph_game(self.graph, contribution_tree(self.graph, self.hops))
+        assert found is not None
+        return Ridge(found.penalty, found.bias, found.temperature)
+
+    @cached_property
+    def fingerprint(self) -> dict[str, str]:
+        """Hashes of the graph."""
+        return runs.fingerprint(self.graph)
+
+    def title(self, experiment: str) -> str:
+        """What an outcome is called; the ridge head goes without saying."""
+        return f"{self.dataset} {experiment}{'' if self.head == 'ridge' else f' {self.head}'}"
 
     @property
     def points(self) -> int:
@@ -111,11 +114,10 @@ class Study:
         }
         replace_file(self.out / "study.json", json.dumps(facts, indent=2).encode())
 
-    def rule(self, permutations: int | None = None) -> Rule:
-        """When a valuation ends: after so many orders, or by the rule that all sampled methods share."""
-        if permutations is None and self.quick:
-            permutations = QUICK
-        rule = converged() | at_most(2_000) if permutations is None else exactly(permutations)
+    @property
+    def rule(self) -> Rule:
+        """When a valuation ends: the rule that all sampled methods share."""
+        rule = exactly(QUICK) if self.quick else converged() | at_most(2_000)
         return rule if self.max_seconds is None else rule | seconds(self.max_seconds)
 
     def values(
@@ -132,6 +134,8 @@ class Study:
         if permutations is None and self.quick:
             permutations = QUICK
         key = _key(self.head, orders, *ratios, permutations or "converged", f"seed {seed}")
+        if self._last and self._last[0] == key:
+            return self._last[1]
         with self._display(permutations) as display:
             values = runs.run(
                 self.graph,
@@ -149,18 +153,20 @@ class Study:
                 progress=display,
             )
         self._finish(display, values.status, f"PC-Winter ({key})", values.estimate.seconds)
+        self._last = key, values
         return values
 
     def pc_winter(self, level: str, seed: int, *, method: str | None = None, **options: Any) -> Ranking:  # noqa: ANN401
         """The ranking by own, path or edge values; see `values` for the options."""
         name = method or f"PC-Winter ({level})"
+        given = {option: value for option, value in options.items() if value is not None}
         return self._once(
-            name, seed, lambda: of_values(self.values(seed, **options), level, name), level, json.dumps(options)
+            name, seed, lambda: of_values(self.values(seed, **given), level, name), level, json.dumps(given)
         )
 
     def data_shapley(self, seed: int, *, most: int | None = None, time_limit: float | None = None) -> Ranking:
         """Data Shapley by the common rule, or with so many evaluations or seconds and no other rule."""
-        rule = self.rule()
+        rule = self.rule
         if most is not None:
             rule = evaluations(most)
         elif time_limit is not None:
@@ -213,7 +219,8 @@ class Study:
         self.say(f"{what}: {status} {took:.1f} s")
 
     def _about(self, *parts: object) -> str:
-        settings = (runs.fingerprint(self.graph), repr(self.parameters), self.hops, self.truncation, self.quick, parts)
+        asked = (self.hops, self.truncation, self.quick, self.max_seconds)
+        settings = (self.fingerprint, repr(self.parameters), asked, parts)
         return sha256(json.dumps(settings, default=str).encode()).hexdigest()
 
     def _once(self, method: str, seed: int, make: Callable[[], Ranking], *parts: object) -> Ranking:

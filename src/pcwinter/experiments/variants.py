@@ -37,8 +37,7 @@ def truncation(study: Study, seeds: int) -> Outcome:
 
 
 def _compare(study: Study, seeds: int, name: str, options: dict[str, dict[str, Any]]) -> Outcome:
-    head = "" if study.head == "ridge" else f" {study.head}"
-    outcome = Outcome(f"{study.dataset} {name}{head}", x="unlabelled nodes dropped")
+    outcome = Outcome(study.title(name), x="unlabelled nodes dropped")
     orders: dict[str, list[float]] = {}
     took: dict[str, list[float]] = {}
     for seed in range(seeds):
