@@ -118,7 +118,10 @@ class RidgeWalker:
             self._tiles(False, metric.code == ACCURACY and self._roundable)  # refuse before what is large is made
             self.grams = self._grams(stored)
             wide = bool((self.gram_begin < 0).any())
-            self.coordinates = self.features.toarray() if wide else np.empty((0, width))
+            room = int(np.diff(local.inner_begin).max()) + 1  # for the sums of a tree
+            self.coordinates = np.zeros((len(nodes) + room, width)) if wide else np.empty((0, width))
+            if wide:
+                self.coordinates[: len(nodes)] = self.features.toarray()
 
     def _grams(self, stored: IntArray) -> FloatArray:
         """Kernels between the slots of each tree, one after the other, `stored` numbers each.
@@ -147,10 +150,9 @@ class RidgeWalker:
             widest = int((slots + inner).max())
             return each + 8 * (3 * d + 2 * widest), fixed + 8 * (d * (b + t + 2 * d + widest) + widest**2)
         many, few = slots[self.gram_begin < 0], slots[self.gram_begin >= 0]
-        widest, room = int(many.max(initial=0)), b + 2 + int(inner.max())
-        kept = int((few**2).sum()) + (b * d if len(many) else 0)
-        scratch = widest * d + int(few.max(initial=0)) ** 2
-        fixed += 8 * (kept + scratch + t * t + 3 * room * t)
+        room = b + 2 + int(inner.max())
+        kept = int((few**2).sum()) + (room * d if len(many) else 0)
+        fixed += 8 * (kept + int(few.max(initial=0)) ** 2 + t * t + 3 * room * t)
         return each + 8 * (b + t) + (4 if single else 8) * (room + t), fixed
 
     def _tiles(self, interleaved: bool, single: bool) -> list[tuple[int, int]]:
@@ -184,7 +186,7 @@ class RidgeWalker:
         if self._products is not None and end - begin == n:
             return self._products
         x = self.features
-        dense = self.coordinates if len(self.coordinates) and not self.primal else x
+        dense = self.coordinates[: x.shape[0]] if len(self.coordinates) and not self.primal else x
         products = np.empty((x.shape[0] + 1, end - begin))
         for at in range(begin, end, CHUNK):
             stop = min(at + CHUNK, end)

@@ -12,6 +12,9 @@ factor L of their kernel in the order's sequence once; then the first i entries 
 condition x on the first i rows, and nothing is ever inverted or downdated. A node's line is conditioned when a tree
 that has the node opens, on the rows that were finished since the last such tree. The primal form keeps
 the conditional covariance of the weights, and serves when there are more rows than features.
+
+Truncation leaves most players of a tree to the silent block that ends it. Then its row is finished, and the utility
+that of the finished rows: players of that block are not followed, and lines are only conditioned for those who are.
 """
 
 from typing import NamedTuple
@@ -21,7 +24,7 @@ import numpy as np
 from pcwinter._jit import compiled, inlined
 from pcwinter._types import BoolArray, FloatArray, IntArray
 from pcwinter.heads.ridge_count import Row, Scores, Scoring, add_row, make_scores, score
-from pcwinter.metrics import Parts, credit
+from pcwinter.metrics import Parts, credit, measure
 from pcwinter.moves import Moves, add_four, apply, forget, plan
 from pcwinter.propagation import LocalGraphs, State, begin_step, join
 
@@ -33,7 +36,7 @@ class Opened(NamedTuple):
     """What one tree needs while it is open: lines of three kinds.
 
     Each has rows for the x_u of the slots and one for the constant feature, and below these one for every T_w
-    and one for g. `lines` and `white` have a row per graph node, `kernel` has one per slot of the tree.
+    and one for g. `lines` and `white` have a row per graph node, `kernel` has one per slot of the tree or graph node.
     """
 
     lines: FloatArray  # (.., v) k_c(Z, x), in single precision if it is only counted
@@ -41,8 +44,10 @@ class Opened(NamedTuple):
     where: IntArray  # (m,) their rows that belong to the slots
     constant: int  # the row of the constant feature
     i: int  # finished rows, which have their entry in the second part of `white`; 0 in the primal
-    kernel: FloatArray  # kernel values between the slots of the tree or, if it has many, their features
+    kernel: FloatArray  # kernel values between the slots of the tree or, if it has many, the features of all nodes
     square: bool  # whether these are kernel values
+    rows: IntArray  # (m,) their rows that belong to the slots
+    below: int  # the row of the first T_w
     mixed: FloatArray  # (slots,) twice the kernel between them and the constant feature; empty where it is 0
     norm: float  # kernel of the constant feature with itself
     products: FloatArray  # (b + 1, v) as in `Row`
@@ -89,32 +94,30 @@ def _dot(x: FloatArray, y: FloatArray) -> float:
 
 
 @compiled
-def walk_tree(course: Course, begin: int, step: int, opened: Opened, scores: Scores) -> tuple[int, int]:
-    """Walk the tree that starts at position `begin`; returns the next position and step."""
+def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, scores: Scores) -> int:
+    """Walk the tree that starts at position `begin`, as far as `last`; returns the next step."""
     local, state, moves, players, visited = course.local, course.state, course.moves, course.players, course.visited
     scoring, walked = course.scoring, course.walked
     tree = local.tree[players[begin]]
     slots = slice(local.begin[tree], local.begin[tree + 1])
-    nodes, m = opened.where[slots], local.begin[tree + 1] - local.begin[tree]
+    nodes = opened.where[slots]
     n_classes, n = scores.exact.shape
     n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
     n_white, n_kernel = n_classes + opened.i, opened.kernel.shape[1]
     sums = opened.constant + 1
-    g = sums + n_inner
-    line, white, kernel = opened.lines[g], opened.white[g], opened.kernel[m + n_inner]
+    g, kernel_g = sums + n_inner, opened.below + n_inner
+    line, white, kernel = opened.lines[g], opened.white[g], opened.kernel[kernel_g]
     constant, white_constant = opened.lines[opened.constant], opened.white[opened.constant]
     a, b, white_h = np.empty_like(line), np.empty(n_classes), np.empty(n_white)
     utility = walked.utility[step - 1] if step else scoring.empty
     position, since = begin, RENEW
-    while position < len(players) and local.tree[players[position]] == tree:
+    while position < last:
         begin_step(state)
         credited = visited[position]
         player = players[position]
         join(local, state, player)
         position += 1
-        while (
-            not credited and position < len(players) and not visited[position] and local.tree[players[position]] == tree
-        ):
+        while not credited and not visited[position]:  # which the last one is
             join(local, state, players[position])
             position += 1
         if state.changes[0] or state.changes[1]:
@@ -124,11 +127,11 @@ def walk_tree(course: Course, begin: int, step: int, opened: Opened, scores: Sco
                 forget(local, tree, moves)
                 opened.lines[sums : g + 1] = 0.0
                 opened.white[sums : g + 1] = 0.0
-                opened.kernel[m : m + n_inner + 1] = 0.0
+                opened.kernel[opened.below : kernel_g + 1] = 0.0
             plan(local, state, tree, moves, anew)
             apply(moves, opened.where, opened.lines, sums, g, n)
             apply(moves, opened.where, opened.white, sums, g, n_white)
-            apply(moves, course.place, opened.kernel, m, m + n_inner, n_kernel)
+            apply(moves, opened.rows, opened.kernel, opened.below, kernel_g, n_kernel)
             scale, weights = state.scale[local.root[tree]], moves.whole[slots]
             for k in range(n_white):
                 white_h[k] = scale * white[k] + white_constant[k]
@@ -148,7 +151,33 @@ def walk_tree(course: Course, begin: int, step: int, opened: Opened, scores: Sco
             walked.counts[0 if credited else 1] += 1
         walked.utility[step] = utility
         step += 1
-    return position, step
+    return step
+
+
+@compiled
+def _ends(course: Course, begin: int) -> tuple[int, int]:
+    """Where the last visited player of the tree that starts at `begin` has joined, and where all have."""
+    tree, players = course.local.tree, course.players
+    last = end = begin
+    while end < len(players) and tree[players[end]] == tree[players[begin]]:
+        end += 1
+        if course.visited[end - 1]:
+            last = end
+    return last, end
+
+
+@compiled
+def _complete(course: Course, tree: int, step: int, scores: Scores) -> int:
+    """The silent block that ends a tree, its row being in the scores; returns the next step."""
+    local, scoring, walked = course.local, course.scoring, course.walked
+    utility = walked.utility[step - 1]
+    if 2 * course.state.added[tree] < local.room[local.begin[tree + 1]] - local.room[local.begin[tree]]:
+        fresh = walked.parts.fresh
+        utility = measure(scoring.code, scores.exact, scoring.ends, scoring.temperature, scoring.tie, fresh)
+        credit(walked.parts, -1)
+        walked.counts[1] += 1
+    walked.utility[step] = utility
+    return step + 1
 
 
 @compiled
@@ -166,7 +195,7 @@ def walk_dual(
     """Walk a whole order.
 
     `lines` and `white` as in `Opened`, the first with nothing in it, the second with no predictions yet; `products` and
-    `finished` as in `Row`, `finished_labels` (t, c) is L^-1 E.
+    `finished` as in `Row`, `finished_labels` (t, c) is L^-1 E; `coordinates` as `Opened.kernel`, or empty.
     """
     local, players, basis = course.local, course.players, course.basis
     n_classes, n = len(course.scoring.ends) - 1, products.shape[1]
@@ -176,27 +205,35 @@ def walk_dual(
     done = np.full(constant, -1)
     exact, done_exact, only = np.empty((1, n)), np.full(1, -1), np.zeros(1, dtype=np.int64)
     nothing, norm = np.empty(0), products[-1, 0]
-    position = step = i = 0
-    while position < len(players):
-        tree = local.tree[players[position]]
+    begin = step = i = 0
+    while begin < len(players):
+        last, end = _ends(course, begin)
+        tree = local.tree[players[begin]]
         first, m = local.begin[tree], local.begin[tree + 1] - local.begin[tree]
-        nodes = basis[first : first + m]
+        followed = np.zeros(m, dtype=np.bool_)
+        for position in range(begin, last):
+            followed[local.slot[players[position]] - first] = True
+        slots = np.flatnonzero(followed)
+        nodes = basis[first + slots]
         condition(nodes, i, products, white, rounded, finished_labels, lines, done)
         # the constant feature may be large beside all others, so its line is conditioned in double precision
         condition(only, i, products[-1:], white[constant : constant + 1], finished, finished_labels, exact, done_exact)
         lines[constant] = exact[0]
-        square = gram_begin[tree] >= 0
-        n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
-        kernel = np.empty((m + n_inner + 1, m if square else coordinates.shape[1]))
-        for u in range(m):
-            if square:
+        kernel, rows, below, square = coordinates, basis, constant, gram_begin[tree] >= 0
+        if square:
+            n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
+            kernel, rows, below = np.empty((m + n_inner + 1, m)), course.place, m
+            for u in slots:
                 kernel[u] = grams[gram_begin[tree] + u * m : gram_begin[tree] + (u + 1) * m]
-            else:
-                kernel[u] = coordinates[nodes[u]]
-        opened = Opened(lines, white, basis, constant, i, kernel, square, nothing, norm, products, finished)
-        position, step = walk_tree(course, position, step, opened, scores)
+        opened = Opened(
+            lines, white, basis, constant, i, kernel, square, rows, below, nothing, norm, products, finished
+        )
+        step = walk_tree(course, begin, last, step, opened, scores)
         for c in range(n_classes):
             add_row(scores, c, finished_labels[i, c], finished[i])
+        if last < end:
+            step = _complete(course, tree, step, scores)
+        begin = end
         i += 1
 
 
@@ -265,9 +302,10 @@ def walk_primal(
     weights = np.zeros((width, n_classes))
     constant = finished[0, width - 1]
     to_validation = validation.copy()  # covariance @ validation
-    position = step = 0
-    while position < len(players):
-        tree = local.tree[players[position]]
+    begin = step = 0
+    while begin < len(players):
+        last, end = _ends(course, begin)
+        tree = local.tree[players[begin]]
         nodes = basis[local.begin[tree] : local.begin[tree + 1]]
         m, n_inner = len(nodes), local.inner_begin[tree + 1] - local.inner_begin[tree]
         x = np.zeros((m + 1, width))
@@ -278,8 +316,9 @@ def walk_primal(
         lines, predicted = np.empty((m + n_inner + 2, n)), np.empty((m + n_inner + 2, n_classes))
         kernel, mixed = np.empty((m + n_inner + 1, m)), 2 * gram[m, :m]
         lines[: m + 1], predicted[: m + 1], kernel[:m] = np.dot(x, to_validation), -np.dot(x, weights), gram[:m, :m]
-        opened = Opened(lines, predicted, course.place, m, 0, kernel, True, mixed, gram[m, m], lines, lines)
-        position, step = walk_tree(course, position, step, opened, scores)
+        place = course.place
+        opened = Opened(lines, predicted, place, m, 0, kernel, True, place, m, mixed, gram[m, m], lines, lines)
+        step = walk_tree(course, begin, last, step, opened, scores)
         row = finished[tree]
         gain = np.dot(covariance, row)
         a = np.dot(row, to_validation)
@@ -288,6 +327,9 @@ def walk_primal(
         for c in range(n_classes):
             b[c] = ((1.0 if c == course.labels[tree] else 0.0) - b[c]) * weight
             add_row(scores, c, b[c], a)
+        if last < end:
+            step = _complete(course, tree, step, scores)
+        begin = end
         for j in range(width):
             for c in range(n_classes):
                 weights[j, c] += gain[j] * b[c]
