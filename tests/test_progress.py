@@ -43,7 +43,7 @@ def test_clock(seconds: float, text: str) -> None:
 
 def test_the_line_says_where_the_run_stands() -> None:
     display = Display(tolerance=0.05, stream=io.StringIO())
-    assert display.line(2) == "preparing, 0:02"
+    assert display.line(2) == "starting, 0:02"
     assert "compiles its inner loops" in display.line(20)
     display(after(10, np.inf))
     assert display.line(3) == "10 orders · too early to compare (stops below 5%) · 10,000 utilities/s · 0:03"

@@ -86,7 +86,7 @@ class Display:
         """The state of the run in one line, `seconds` after its beginning."""
         if not self.history:
             patience = "; the first run ever compiles its inner loops, for about a minute" if seconds > 5 else ""
-            return f"preparing, {clock(seconds)}{patience}"
+            return f"starting, {clock(seconds)}{patience}"
         now = self.history[-1]
         parts = [f"{now.orders:,} orders" if self.converges else f"{now.orders:,} of {self.limit:,} orders"]
         moved = f"values moved by {now.change:.1%}" if now.change < float("inf") else "too early to compare"

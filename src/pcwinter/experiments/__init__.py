@@ -23,9 +23,9 @@ EXPERIMENTS: dict[str, Callable[[Study, int], Outcome]] = {
 }
 
 
-def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int = 3) -> Iterator[str]:
+def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | None = None) -> Iterator[str]:
     """Run an experiment, or `all`; write its files into the study's directory, and tell each outcome as text."""
-    whole_number("seeds", seeds, 1)
+    seeds = study.enough if seeds is None else whole_number("seeds", seeds, 1)
     if name not in ("counts", "efficiency"):
         check_figures()
     study.tell(seeds)

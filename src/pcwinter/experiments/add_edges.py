@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from pcwinter.experiments.curves import add_edges
 from pcwinter.experiments.output import Outcome, spread
 from pcwinter.experiments.paper import EDGES
 from pcwinter.experiments.study import Study
@@ -17,7 +16,7 @@ def run(study: Study, seeds: int) -> Outcome:
         rankings = {"PC-Winter": study.pc_winter("edge", seed, method="PC-Winter")}
         rankings |= {name: study.baseline(method, seed) for name, method in PLAIN.items()}
         for name, ranking in rankings.items():
-            outcome.add(name, seed, add_edges(study.judge, ranking, seed=seed, points=study.points))
+            outcome.add(name, seed, study.adding(ranking, seed))
     rows = []
     for row in outcome.summary():
         curves = list(outcome.curves[str(row["method"])].values())

@@ -7,6 +7,7 @@ from pathlib import Path
 from pcwinter.checkpoints import replace_file
 from pcwinter.datasets import DATASETS
 from pcwinter.experiments.output import Row, draw, markdown, read_curves
+from pcwinter.experiments.verdicts import verdicts
 
 EXPERIMENTS = {
     "drop-nodes unlabelled": "Dropping unlabelled nodes, best first (lower is better)",
@@ -30,13 +31,16 @@ mean along a curve, `first 20 %` that over its first fifth, `rebound` how far th
 point to the end, `sd` the standard deviation over seeds. Times are of one process beside other work on a machine with
 two cores: compare them with each other, not across datasets."""
 
+VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the means
+over seeds, and unclear where that is less than two of its standard errors."""
+
 
 def document(out: Path, docs: Path) -> Path:
     """Write docs/reproduction.md and docs/figures from the studies in `out`; returns the page."""
     studies = [out / name for name in DATASETS if (out / name).is_dir()]
     if not studies:
         raise ValueError(f"{out} holds no studies: run `pcwinter reproduce all --dataset cora --out {out}` first")
-    parts = [_head(studies)]
+    parts = [_head(studies), f"## What agrees with the paper, and what does not\n\n{VERDICTS}\n\n{verdicts(studies)}"]
     for experiment, title in EXPERIMENTS.items():
         for head in ("", " softmax"):
             part = _experiment(studies, f"{experiment}{head}", f"{title}{', softmax head' if head else ''}", docs)

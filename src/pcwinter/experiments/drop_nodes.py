@@ -3,7 +3,7 @@
 import numpy as np
 
 from pcwinter.baselines import Ranking
-from pcwinter.experiments.curves import drop_nodes, droppable
+from pcwinter.experiments.curves import droppable
 from pcwinter.experiments.output import Outcome, Row, spread
 from pcwinter.experiments.study import Study
 
@@ -22,7 +22,7 @@ def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
         sampled.append(study.data_shapley(seed))
         for ranking in [*sampled, *rankings]:
             name = _name(ranking)
-            outcome.add(name, seed, drop_nodes(study.judge, ranking, which=which, seed=seed, points=study.points))
+            outcome.add(name, seed, study.dropping(ranking, seed, which))
             first = droppable(study.judge, ranking, which, seed)[: len(study.graph.train)]
             shares.setdefault(name, []).append(float(np.isin(first, study.graph.train).mean()))
             costs.setdefault(name, []).append(ranking)
@@ -64,12 +64,9 @@ def verdicts(outcome: Outcome) -> list[str]:
 def fair(study: Study, seeds: int) -> list[Row]:
     """PC-Winter and Data Shapley by the same rule, with equal evaluations, and in equal time."""
     found: dict[tuple[str, str], list[tuple[float, Ranking]]] = {}
-    means: dict[int, float] = {}  # by ranking, since budgets share some; the study keeps them alive
 
     def take(budget: str, name: str, seed: int, ranking: Ranking) -> None:
-        if id(ranking) not in means:
-            means[id(ranking)] = drop_nodes(study.judge, ranking, seed=seed, points=study.points).mean
-        found.setdefault((budget, name), []).append((means[id(ranking)], ranking))
+        found.setdefault((budget, name), []).append((study.dropping(ranking, seed).mean, ranking))
 
     for seed in range(seeds):
         mine, theirs = study.pc_winter("own", seed), study.data_shapley(seed)

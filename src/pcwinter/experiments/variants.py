@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from pcwinter.experiments.curves import drop_nodes
 from pcwinter.experiments.output import Outcome, spread
 from pcwinter.experiments.study import Study
 
@@ -45,7 +44,7 @@ def _compare(study: Study, seeds: int, name: str, options: dict[str, dict[str, A
             for variant, given in options.items():
                 method = f"{variant}, {level}"
                 ranking = study.pc_winter(level, seed, method=method, **given)
-                outcome.add(method, seed, drop_nodes(study.judge, ranking, seed=seed, points=study.points))
+                outcome.add(method, seed, study.dropping(ranking, seed))
                 orders.setdefault(method, []).append(ranking.orders)
                 took.setdefault(method, []).append(ranking.seconds)
     rows = []

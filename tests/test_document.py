@@ -1,0 +1,82 @@
+"""docs/reproduction.md: words that follow from numbers, and a page that holds what the studies found."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pcwinter.baselines import Ranking
+from pcwinter.experiments import open_study, reproduce
+from pcwinter.experiments.document import document
+from pcwinter.experiments.study import Study
+from pcwinter.experiments.verdicts import CLAIMS, compare, verdicts
+
+quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return open_study("demo", tmp_path_factory.mktemp("studies") / "demo", quick=True, quiet=True)
+
+
+@pytest.mark.parametrize(
+    ("mine", "other", "lower", "said"),
+    [
+        (0.50, 0.60, True, "yes (-0.1000)"),
+        (0.50, 0.60, False, "no (-0.1000)"),
+        (0.60, 0.50, False, "yes (+0.1000)"),
+        (0.60, 0.599, True, "unclear (+0.0010)"),  # two standard errors are 0.0115
+        (0.60, 0.60, True, "unclear (+0.0000)"),
+    ],
+)
+def test_a_difference_counts_beyond_two_standard_errors(mine: float, other: float, lower: bool, said: str) -> None:
+    rows = [{"mean": str(mean), "mean sd": "0.01"} for mean in (mine, other)]
+    assert compare(rows[0], rows[1], lower=lower, n=6) == said
+
+
+def test_one_seed_decides_nothing() -> None:
+    rows = [{"mean": mean, "mean sd": ""} for mean in ("0.1", "0.9")]
+    assert compare(rows[0], rows[1], n=1) == "unclear (-0.8000)"
+
+
+def test_words_follow_from_the_tables(tmp_path: Path) -> None:
+    folder = tmp_path / "cora"
+    folder.mkdir()
+    (folder / "cora drop-nodes unlabelled softmax.table.csv").write_text(
+        "method,seeds,mean,mean sd,rebound\n"
+        "PC-Winter (own),3,0.64,0.001,0.04\nPC-Winter (path),3,0.70,0.001,0.03\nData Shapley,3,0.64,0.01,0.05\n"
+        "degree,3,0.68,0.001,0\nrandom,3,0.69,0.001,0\n"
+    )
+    text = verdicts([folder])
+    assert "- cora, softmax head: yes (-0.0400) for own, 0.6400 +- 0.0010; degree 0.6800, random 0.6900." in text
+    assert "- cora, softmax head: no (+0.0200) for path, 0.7000 +- 0.0010; degree 0.6800, random 0.6900." in text
+    assert "it rises by 0.0400 (PC-Winter (own))" in text
+    assert "Both constraints" not in text  # which was not run
+
+
+@quiet
+@pytest.mark.timeout(900)
+def test_the_page_tells_what_was_found(study: Study, tmp_path: Path) -> None:
+    for experiment in ("drop-nodes", "add-edges", "permutations", "efficiency"):
+        list(reproduce(study, experiment, seeds=2))
+    list(reproduce(study, "drop-nodes", "mixed", 2))
+    page = document(study.out.parent, tmp_path).read_text()
+    for claim in list(CLAIMS)[:5]:
+        assert f"**{claim}**\n\n- demo: " in page
+    assert (study.out / "demo add-edges.md").read_text().strip() in page
+    assert "![Adding edges, best first (higher is better)](figures/add-edges.png)" in page
+    assert (tmp_path / "figures" / "add-edges.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="holds no studies: run `pcwinter reproduce all"):
+        document(tmp_path, tmp_path)
+
+
+def test_a_curve_that_is_known_is_read(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = np.flatnonzero(~np.isin(np.arange(study.graph.n_nodes), study.graph.train))[:4]
+    ranking = Ranking("mine", nodes, -np.arange(4.0), np.full(4, np.nan))
+    first = study.dropping(ranking, 0)
+    monkeypatch.setattr("pcwinter.experiments.study.drop_nodes", lambda *_, **__: pytest.fail("judged again"))
+    again = study.dropping(ranking, 0)
+    np.testing.assert_array_equal(first.count, again.count)
+    np.testing.assert_array_equal(first.accuracy, again.accuracy)
+    with pytest.raises(pytest.fail.Exception):  # another order is another curve
+        study.dropping(Ranking("mine", nodes[::-1].copy(), -np.arange(4.0), np.full(4, np.nan)), 0)
