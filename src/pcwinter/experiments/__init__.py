@@ -32,6 +32,8 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
     names = list(EXPERIMENTS) if name == "all" else [f"{name} {which}" if name == "drop-nodes" else name]
     for each in names:
         outcome = EXPERIMENTS[each](study, seeds)
+        if study.max_seconds is not None and each != "counts":
+            outcome.notes.append(f"No valuation was given more than {study.max_seconds:g} seconds.")
         files = write(outcome, study.out)
         parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
         parts += ["\n".join(f"- {note}" for note in outcome.notes)] if outcome.notes else []

@@ -52,9 +52,8 @@ def document(out: Path, docs: Path) -> Path:
 
 def _head(studies: list[Path]) -> str:
     rows: list[Row] = []
-    for study in studies:
-        path = study / "study.json"
-        if path.is_file():
+    for file in ("study.json", "study softmax.json"):
+        for path in filter(Path.is_file, (study / file for study in studies)):
             found = json.loads(path.read_text(encoding="utf-8"))
             rows.append({name: _plain(value) for name, value in found.items()})
     table = f"\n\n{markdown(rows)}" if rows else ""

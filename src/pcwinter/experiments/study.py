@@ -111,15 +111,23 @@ class Study:
             "nodes": graph.n_nodes,
             "training edges": graph.training.nnz // 2,
             "labelled": len(graph.train),
-            "ridge head": repr(self.parameters) if self.head == "ridge" else "",
+            "head": self._head(),
             "truncation": list(self.truncation),
             "seeds": seeds,
             "workers": self.workers,
-            "seconds at most": self.max_seconds or "no bound",
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
         }
-        replace_file(self.out / "study.json", json.dumps(facts, indent=2).encode())
+        replace_file(
+            self.out / f"{_key('study', '' if self.head == 'ridge' else self.head)}.json",
+            json.dumps(facts, indent=2).encode(),
+        )
+
+    def _head(self) -> str:
+        found = self.parameters
+        if isinstance(found, Ridge):
+            return f"ridge, penalty {found.penalty:g}, bias {found.bias:g}"
+        return f"softmax, rate {found.learning_rate:g}, {found.epochs} epochs, decay {found.weight_decay:g}"
 
     @property
     def rule(self) -> Rule:
