@@ -230,7 +230,7 @@ class RidgeWalker:
                 walked,
             )
             if interleaved and products is not None:
-                walk_rows(course, self._lines(products), self.constant)
+                walk_rows(course, self._lines(products), self.constant, single)
             elif solved is None or products is None:
                 validation = np.full((self.coordinates.shape[1], end - begin), np.sqrt(self.constant))
                 validation[:-1] = self.validation[begin:end].toarray().T
