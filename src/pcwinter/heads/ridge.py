@@ -200,7 +200,7 @@ class RidgeWalker:
         sequence = local.tree[order.players]
         trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]
         interleaved = len(trees) > len(local.root)
-        single = self.metric.code == ACCURACY and parts is None and not interleaved and self._roundable
+        single = self.metric.code == ACCURACY and parts is None and (interleaved or self._roundable)
         empty = self.metric.empty(self.problem.n_classes)
         utility = np.zeros(len(order.steps()) - 1)
         counts = np.zeros(2, dtype=np.int64)

@@ -169,24 +169,23 @@ def _replace(
     inverse, alpha, alive = state.inverse, state.alpha, state.alive
     m, n_classes = alpha.shape
     share = inverse[r, r]
-    known, beta = np.zeros(m), np.zeros(m)
+    known, leaving = np.zeros(m), alpha[r].copy()
     for k in range(m):
         old[k] = inverse[r, k] / share if alive[r] else 0.0
-        known[k] = between[version, state.version[k]] if alive[k] and k != r else 0.0
-    inner = np.dot(old, known)
-    rest = between[version, version]
+        if alive[k] and k != r:
+            known[k] = between[version, state.version[k]]
+    inner = share * np.dot(old, known)
+    beta = np.dot(inverse, known)
     for k in range(m):
-        beta[k] = np.dot(inverse[k], known) - share * old[k] * inner if k != r else 0.0
-        rest -= known[k] * beta[k]
-    weight = 1 / (max(rest, 0.0) + penalty)
-    for c in range(n_classes):
-        leaving = alpha[r, c]
-        slope = target[version, c]
-        for k in range(m):
-            alpha[k, c] -= old[k] * leaving
-            slope -= known[k] * alpha[k, c]
-        slope_both[c] = weight * slope
-        slope_old[c] = slope_both[c] - leaving
+        beta[k] -= inner * old[k]
+    beta[r] = 0.0
+    weight = 1 / (max(between[version, version] - np.dot(known, beta), 0.0) + penalty)
+    for k in range(m):
+        line = alpha[k]
+        for c in range(n_classes):
+            line[c] -= old[k] * leaving[c]
+    slope_both[:] = weight * (target[version] - np.dot(known, alpha))
+    slope_old[:] = slope_both - leaving
     for k in range(m):
         both[k] = -beta[k] - old[k]
     both[r] = 0.0
@@ -195,7 +194,8 @@ def _replace(
         line, down, up = inverse[k], share * old[k], weight * beta[k]
         for i in range(m):
             line[i] += up * beta[i] - down * old[i]
+        line = alpha[k]
         for c in range(n_classes):
-            alpha[k, c] -= beta[k] * slope_both[c]
+            line[c] -= beta[k] * slope_both[c]
     alive[r] = True
     state.version[r] = version

@@ -12,7 +12,7 @@ import numpy as np
 from pcwinter._jit import compiled
 from pcwinter._types import FloatArray
 from pcwinter.heads.ridge_block import changes
-from pcwinter.heads.ridge_block_scores import make_lines, score_block
+from pcwinter.heads.ridge_block_scores import make_lines, note_line, score_block
 from pcwinter.heads.ridge_trees import Course
 from pcwinter.moves import apply, plan
 from pcwinter.propagation import begin_step, join
@@ -59,6 +59,7 @@ def walk_rows(course: Course, lines: FloatArray, constant: float, single: bool) 
                     delta[i] += scale[r] * line[i]
                 for f in range(width - n):
                     rows[t + b, f] = scale[r] * line[n + f]
+                note_line(known, t + b)
                 b += 1
             position += 1
         if b:
@@ -67,7 +68,7 @@ def walk_rows(course: Course, lines: FloatArray, constant: float, single: bool) 
                 for j in range(t + b):
                     new[i, j] = new[i, j] + constant if j >= t or used[j] else 0.0
             block = changes(roots[:b], used, labels, n_classes, kernel, new, penalty)
-            utilities = score_block(course, players[steps[:b]], known, block, constant, single)
+            utilities = score_block(course, players[steps[:b]], known, block, constant)
             used[roots[:b]] = True
             for i in range(b):
                 r = roots[i]
@@ -75,6 +76,7 @@ def walk_rows(course: Course, lines: FloatArray, constant: float, single: bool) 
                     rows[r] = rows[t + i]
                     for f in range(n):
                         known.exact[r, f] = scale[r] * g[r, f]
+                    note_line(known, r)
                     kernel[r, used] = kernel[used, r] = new[i, :t][used]
             for i in range(b):
                 for j in range(b):
