@@ -5,14 +5,15 @@ then one per evaluation. Given N, the versions have the kernel S and the labels 
 
     S = k(Q, Q) - k(Q, N) P k(N, Q),   e = E_Q - k(Q, N) P E_N,   P = (k(N, N) + lambda I)^-1.
 
-With M the inverse of S + lambda I over the versions in use, alpha = M e and g = M[:, r] / M_rr, a new version h of row r
-takes the place of the last one by a rank-two update:
+With M the inverse of S + lambda I over the versions in use, alpha = M e and g = M[:, r] / M_rr, a new version h of row
+r takes the place of the last one by a rank-two update:
 
     without r:  M' = M - g g^T M_rr,  alpha' = alpha - g alpha_r^T,  scores' = scores - a alpha_r^T
     with h:     beta = M' S[:, h],  v = e_r - beta,  M' + v v^T / s,  alpha' + v b^T,  scores' + (a + c) b^T
 
-where s = S_hh + lambda - S[h, :] beta, b = (e_h - S[h, :] alpha') / s, a = k_c(Z, last version) and c = k_c(Z, h) - a, all of
-them given the other rows. So the scores change by c b^T + a (b - alpha_r)^T, and both terms are as small as the step.
+where s = S_hh + lambda - S[h, :] beta, b = (e_h - S[h, :] alpha') / s, a = k_c(Z, last version) and
+c = k_c(Z, h) - a, all of them given the other rows. So the scores change by c b^T + a (b - alpha_r)^T, and both terms
+are as small as the step.
 """
 
 from typing import NamedTuple
@@ -37,7 +38,13 @@ class Changes(NamedTuple):
 
 @compiled
 def changes(
-    roots: IntArray, used: BoolArray, labels: IntArray, n_classes: int, kernel: FloatArray, new: FloatArray, penalty: float
+    roots: IntArray,
+    used: BoolArray,
+    labels: IntArray,
+    n_classes: int,
+    kernel: FloatArray,
+    new: FloatArray,
+    penalty: float,
 ) -> Changes:
     """Solve a block that changes the rows `roots`, (b,), one after the other.
 
@@ -144,12 +151,12 @@ def _start(state: _State, between: FloatArray, target: FloatArray, penalty: floa
         block[j, j] += penalty
     if not len(inside):
         return
-    block = np.linalg.inv(block)
+    fresh = np.linalg.inv(block)
     for j in range(len(inside)):
         for k in range(len(inside)):
-            state.inverse[inside[j], inside[k]] = block[j, k]
+            state.inverse[inside[j], inside[k]] = fresh[j, k]
             for c in range(target.shape[1]):
-                state.alpha[inside[j], c] += block[j, k] * target[inside[k], c]
+                state.alpha[inside[j], c] += fresh[j, k] * target[inside[k], c]
 
 
 @compiled

@@ -1,11 +1,11 @@
 """Changes of a block, lines of its rows -> utility of every evaluation.
 
-To count correct predictions it is enough to know the sign of every lead, the score of the true class less the best of the
-others. Lines are combined and scores followed in single precision, together with a bound on what that has done to them: a
-product of k terms, in whatever sequence they are added, is off by at most (k + 3) u times the sum of their sizes, u being
-the rounding unit. Nodes with a lead that is not beyond the bound are followed again in double precision through the
-block, so the count is that of double precision. The scores go from block to block until the bound is large; then they are
-made anew, in double precision. Everything that is not a plain count is in double precision, and made anew in every block.
+To count correct predictions it is enough to know the sign of every lead, the score of the true class less the best of
+the others. Lines are combined and scores followed in single precision, together with a bound on what that has done to
+them: a product of k terms, in whatever sequence they are added, is off by at most (k + 3) u times the sum of their
+sizes, u being the rounding unit. Nodes with a lead that is not beyond the bound are followed again in double precision
+through the block, so the count is that of double precision. The scores go from block to block until the bound is large;
+then they are made anew, in double precision. Whatever is not a plain count is in double precision, anew in every block.
 """
 
 from typing import NamedTuple
@@ -22,6 +22,7 @@ from pcwinter.metrics import credit, measure, predict
 UNIT = 2.0**-24  # u, of single precision
 LANES = 32  # numbers that are compared at the same time
 STRIP = 128  # nodes that are followed again at a time
+FAR, NEAR = 1e8, 1e-15  # sizes within which single precision neither overflows nor loses what is small
 RENEW = 2e-5  # bound, relative to the scores, at which they are made anew
 
 
@@ -85,7 +86,7 @@ def score_block(course: Course, players: IntArray, lines: Lines, block: Changes,
     if len(lines.rounded):
         return _count(course.scoring, lines, block, constant)
     scoring, parts = course.scoring, course.walked.parts
-    b, n_classes = len(players), block.slopes.shape[1]
+    b = len(players)
     combined, utility = lines.combined[: len(block.weights)], np.empty(b)
     np.dot(block.weights, lines.exact[: block.weights.shape[1]], combined)
     for k in range(len(combined)):
@@ -122,7 +123,9 @@ def _count(scoring: Scoring, lines: Lines, block: Changes, constant: float) -> F
         lines.trust[0] = UNIT * lines.trust[1]
     followed = lines.followed[: 2 * b]
     np.dot(block.weights[: 2 * b].astype(np.float32), lines.rounded[:wide], followed)
-    sizes = np.dot(np.abs(block.weights[: 2 * b]), lines.largest[:wide])
+    weights, largest = np.abs(block.weights[: 2 * b]), lines.largest[:wide]
+    safe = max(weights.max(), np.abs(block.slopes).max(), largest.max()) <= FAR
+    sizes = np.dot(weights, largest)
     for k in range(2 * b):
         part = np.float32(constant * block.sums[k])
         sizes[k] += abs(part)
@@ -137,6 +140,8 @@ def _count(scoring: Scoring, lines: Lines, block: Changes, constant: float) -> F
         lines.trust[1] += change
         lines.trust[0] += UNIT * ((wide + 8) * change + lines.trust[1])
         _follow(lines.scores, block, j, followed[2 * j], followed[2 * j + 1])
+        if not safe or not NEAR < lines.trust[1] < FAR:
+            lines.trust[0] = np.inf
         utility[j] = _ahead(scoring, lines, scoring.tie + 2 * lines.trust[0], doubt[j])
     _look_again(scoring, lines, block, constant, doubt, utility)
     return utility
@@ -177,7 +182,7 @@ def _look_again(
 ) -> None:
     """Add the nodes in doubt that are predicted correctly, in double precision."""
     b, n = doubt.shape
-    n_classes, wide = block.slopes.shape[1], block.weights.shape[1]
+    wide = block.weights.shape[1]
     doubtful = np.zeros(n, dtype=np.bool_)
     for j in range(b):
         doubtful |= doubt[j]

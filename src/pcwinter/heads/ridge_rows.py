@@ -2,9 +2,10 @@
 
 In precedence-only and free orders several trees are open at once, and an evaluation changes one row. Evaluations are
 made in blocks. For each, the players join and the rows move; then the block is solved from the kernel itself
-(`ridge_block`), which says of which lines k(Z, .) the scores of every evaluation are made; then all of them are combined
-by one matrix product, and scored (`ridge_block_scores`). Nothing is carried from block to block but the rows and their
-kernel, so nothing drifts. Cost per evaluation: 2 (t + block) v + t d multiply-adds in such products, and what the rows move.
+(`ridge_block`), which says of which lines k(Z, .) the scores of every evaluation are made; then one matrix product
+combines them for the whole block, and they are scored (`ridge_block_scores`). Rows and their kernel go from block to
+block, but no inverse does, so none drifts. Cost per evaluation: 2 (t + block) v + t d multiply-adds, in such products,
+and what the rows move.
 """
 
 import numpy as np
