@@ -145,7 +145,7 @@ class RidgeWalker:
             below, wide, n_classes = int(inner.sum()), t + BLOCK, self.problem.n_classes
             each += 8 * (2 * t + 3 * b + below + n_classes)
             each += 12 * wide + 9 * BLOCK + 4 * n_classes if single else 8 * wide + 16 * BLOCK
-            scratch = 3 * t * t + (wide + 2 * BLOCK + n_classes) * (STRIP + 8 * BLOCK + 4 * n_classes)
+            scratch = 3 * t * t + (wide + 2 * BLOCK + n_classes) * (STRIP + 16 * BLOCK + 8 * n_classes)
             return each, fixed + 8 * (d * (2 * b + below + wide) + scratch)
         if self.primal:
             widest = int((slots + inner).max())

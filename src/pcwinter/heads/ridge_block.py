@@ -61,7 +61,7 @@ def changes(
     fixed = np.flatnonzero(used & (place < 0))
     given, solution = _condition(fixed, changing[:m], labels, n_classes, kernel, new, penalty)
     q = m + b
-    inner = np.dot(given.T, solution)
+    inner = np.dot(given, solution.T)
     between, target = -inner[:q, :q], -inner[:q, q:]
     for i in range(q):
         i_root = changing[i] if i < m else roots[i - m]
@@ -93,12 +93,12 @@ def changes(
             k = place[roots[i]]
             weights[2 * j, t + i], weights[2 * j + 1, t + i] = old[k], both[k]
 
-    through = -np.dot(along, np.ascontiguousarray(solution[:, :q]).T)
+    through = -np.dot(along, solution[:q])
     sums = np.zeros(len(along))
     for i in range(len(along)):
         for k in range(len(fixed)):
             if i >= 2 * b:
-                through[i, k] += solution[k, q + i - 2 * b]
+                through[i, k] += solution[q + i - 2 * b, k]
             weights[i, fixed[k]] = through[i, k]
             sums[i] += through[i, k]
         for k in range(q):
@@ -116,20 +116,24 @@ def _condition(
     new: FloatArray,
     penalty: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """k(N, Q) beside E_N, and P times that."""
+    """k(Q, N) above E_N^T, and that times P."""
     m, b = len(changing), len(new)
-    block, given = np.empty((len(fixed), len(fixed))), np.zeros((len(fixed), m + b + n_classes))
+    block, given = np.empty((len(fixed), len(fixed))), np.zeros((m + b + n_classes, len(fixed)))
+    if not len(fixed):
+        return given, given
     for i in range(len(fixed)):
-        row, line = kernel[fixed[i]], given[i]
+        row, line = kernel[fixed[i]], block[i]
         for k in range(len(fixed)):
-            block[i, k] = row[fixed[k]]
-        block[i, i] += penalty
-        for k in range(m):
-            line[k] = row[changing[k]]
-        for k in range(b):
-            line[m + k] = new[k, fixed[i]]
-        line[m + b + labels[fixed[i]]] = 1.0
-    return given, np.ascontiguousarray(np.linalg.solve(block, given)) if len(fixed) else given.copy()
+            line[k] = row[fixed[k]]
+        line[i] += penalty
+        given[m + b + labels[fixed[i]], i] = 1.0
+    for i in range(m + b):
+        row, line = kernel[changing[i]] if i < m else new[i - m], given[i]
+        for k in range(len(fixed)):
+            line[k] = row[fixed[k]]
+    solved = np.empty_like(given)
+    solved[:] = np.linalg.solve(block, given.T).T
+    return given, solved
 
 
 class _State(NamedTuple):

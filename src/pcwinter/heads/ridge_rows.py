@@ -70,15 +70,16 @@ def walk_rows(course: Course, lines: FloatArray, constant: float, single: bool) 
                     new[i, j] = new[i, j] + constant if j >= t or used[j] else 0.0
             block = changes(roots[:b], used, labels, n_classes, kernel, new, penalty)
             utilities = score_block(course, players[steps[:b]], known, block, constant)
-            used[roots[:b]] = True
             for i in range(b):
                 r = roots[i]
+                used[r] = True
                 if last[r] == i:
                     rows[r] = rows[t + i]
                     for f in range(n):
                         known.exact[r, f] = scale[r] * g[r, f]
                     note_line(known, r)
-                    kernel[r, used] = kernel[used, r] = new[i, :t][used]
+                    kernel[r] = new[i, :t]
+                    kernel[:, r] = new[i, :t]
             for i in range(b):
                 for j in range(b):
                     if last[roots[i]] == i and last[roots[j]] == j:
