@@ -151,20 +151,30 @@ def test_softmax_prefixes_on_cora(family: str, cora: pw.Graph, softmax_game: Gra
         assert utility[k] == (softmax_count(cora, rows, mine) if len(rows) else 0)
 
 
-@pytest.mark.parametrize(("name", "orders"), [("cora", 10), ("citeseer", 10), ("amazon-photo", 1)])
-def test_counting_in_single_precision_agrees_with_double(name: str, orders: int, data_dir: Path) -> None:
-    """All utilities of some DFS orders; the parts by node ask for double precision, every score written out."""
+@pytest.mark.parametrize(
+    ("name", "family", "orders"),
+    [
+        ("cora", "dfs", 10),
+        ("citeseer", "dfs", 10),
+        ("amazon-photo", "dfs", 1),
+        ("cora", "precedence", 10),
+        ("citeseer", "free", 10),
+        ("amazon-photo", "precedence", 1),
+    ],
+)
+def test_counting_in_single_precision_agrees_with_double(name: str, family: str, orders: int, data_dir: Path) -> None:
+    """All utilities of some orders; the parts by node ask for double precision, every score written out."""
     graph = pw.load(name, data=data_dir)
     tree = pw.contribution_tree(graph)
     game, _, _ = pw.graph_game(graph, tree, pw.Ridge(penalty=3.0, bias=1.0))
     nobody = make_parts(sp.csr_array((0, tree.n_players), dtype=np.int64), len(graph.val))
     steps = differ = 0
     for seed in range(orders):
-        order = pw.sampler(tree)(np.random.default_rng(seed))
+        order = pw.sampler(tree, family)(np.random.default_rng(seed))
         double = game.walk(order, nobody).utility
         steps += len(double)
         differ += int((game.walk(order).utility != double).sum())
-    print(f"{name}: {differ} of {steps:,} utilities differ between single and double precision")
+    print(f"{name}, {family}: {differ} of {steps:,} utilities differ between single and double precision")
     assert differ == 0
 
 

@@ -19,8 +19,9 @@ from scipy.linalg.blas import dtrsm
 
 from pcwinter._options import number
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
+from pcwinter.heads.ridge_block_scores import STRIP
 from pcwinter.heads.ridge_count import MOST, Scoring, largest_error
-from pcwinter.heads.ridge_rows import walk_rows
+from pcwinter.heads.ridge_rows import BLOCK, walk_rows
 from pcwinter.heads.ridge_trees import Course, Walked, walk_dual, walk_primal
 from pcwinter.metrics import ACCURACY, TIE, Metric, Parts, class_ends, make_parts, measure, whole
 from pcwinter.moves import no_moves
@@ -144,8 +145,11 @@ class RidgeWalker:
         each = 16 * t
         fixed = 8 * (10 * len(local.node) + 7 * edges + 4 * players) + 16 * nonzeros + 16 * CHUNK * (b + d)
         if interleaved:
-            below = int(inner.sum())
-            return each + 8 * (4 * t + 3 * b + below), fixed + 8 * (d * (2 * b + below + t) + 3 * t * t)
+            below, wide, n_classes = int(inner.sum()), t + BLOCK, self.problem.n_classes
+            each += 8 * (2 * t + 3 * b + below + n_classes)
+            each += 12 * wide + 9 * BLOCK + 4 * n_classes if single else 8 * wide + 16 * BLOCK
+            scratch = 3 * t * t + (wide + 2 * BLOCK + n_classes) * (STRIP + 16 * BLOCK + 8 * n_classes)
+            return each, fixed + 8 * (d * (2 * b + below + wide) + scratch)
         if self.primal:
             widest = int((slots + inner).max())
             return each + 8 * (3 * d + 2 * widest), fixed + 8 * (d * (b + t + 2 * d + widest) + widest**2)
@@ -202,7 +206,7 @@ class RidgeWalker:
         sequence = local.tree[order.players]
         trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]
         interleaved = len(trees) > len(local.root)
-        single = self.metric.code == ACCURACY and parts is None and not interleaved and self._roundable
+        single = self.metric.code == ACCURACY and parts is None and (interleaved or self._roundable)
         empty = self.metric.empty(self.problem.n_classes)
         utility = np.zeros(len(order.steps()) - 1)
         counts = np.zeros(2, dtype=np.int64)
@@ -232,7 +236,7 @@ class RidgeWalker:
                 walked,
             )
             if interleaved and products is not None:
-                walk_rows(course, self._lines(products), self.constant)
+                walk_rows(course, self._lines(products), self.constant, single)
             elif solved is None or products is None:
                 validation = np.full((self.coordinates.shape[1], end - begin), np.sqrt(self.constant))
                 validation[:-1] = self.validation[begin:end].toarray().T
