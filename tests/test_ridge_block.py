@@ -40,7 +40,7 @@ def in_double(game: RidgeWalker, order: Order) -> list[float]:
     return [float(u) for u in game.walk(order, nobody).utility]
 
 
-@pytest.mark.parametrize("penalty", [1e-6, 0.004, 0.1, 1e4])
+@pytest.mark.parametrize("penalty", [1e-6, 0.004, 0.006, 0.02, 0.1, 1e4])
 @pytest.mark.parametrize("family", INTERLEAVED)
 def test_repeated_features_leave_the_ties_where_they_are(family: str, penalty: float) -> None:
     """Walks of several blocks, few distinct features: many leads are exactly or nearly 0."""
@@ -90,7 +90,7 @@ def test_an_order_may_end_in_steps_that_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("family", INTERLEAVED)
-@pytest.mark.parametrize("penalty", [1e-9, 1e-5])
+@pytest.mark.parametrize("penalty", [1e-9, 1e-5, 0.006])
 def test_duplicate_rows_and_a_tiny_penalty(family: str, penalty: float) -> None:
     graph = random_graph(1, n=40, n_train=12, n_classes=3, n_val=60, n_features=30, probability=0.1)
     features = graph.features.toarray()
