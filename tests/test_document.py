@@ -9,7 +9,7 @@ from pcwinter.baselines import Ranking
 from pcwinter.experiments import open_study, reproduce
 from pcwinter.experiments.document import document
 from pcwinter.experiments.study import Study
-from pcwinter.experiments.verdicts import CLAIMS, compare, verdicts
+from pcwinter.experiments.verdicts import CLAIMS, Tables, compare, verdicts
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
 
@@ -30,12 +30,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     ],
 )
 def test_a_difference_counts_beyond_two_standard_errors(mine: float, other: float, lower: bool, said: str) -> None:
-    rows = [{"mean": str(mean), "mean sd": "0.01"} for mean in (mine, other)]
+    rows = [{"mean": mean, "mean sd": 0.01} for mean in (mine, other)]
     assert compare(rows[0], rows[1], lower=lower, n=6) == said
 
 
 def test_one_seed_decides_nothing() -> None:
-    rows = [{"mean": mean, "mean sd": ""} for mean in ("0.1", "0.9")]
+    rows = [{"mean": mean, "mean sd": None} for mean in (0.1, 0.9)]
     assert compare(rows[0], rows[1], n=1) == "unclear (-0.8000)"
 
 
@@ -47,18 +47,21 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
         "PC-Winter (own),3,0.64,0.001,0.04\nPC-Winter (path),3,0.70,0.001,0.03\nData Shapley,3,0.64,0.01,0.05\n"
         "degree,3,0.68,0.001,0\nrandom,3,0.69,0.001,0\n"
     )
-    text = verdicts([folder])
+    text = verdicts([Tables(folder, "cora", "softmax")])
     assert "- cora, softmax head: yes (-0.0400) for own, 0.6400 +- 0.0010; degree 0.6800, random 0.6900." in text
     assert "- cora, softmax head: no (+0.0200) for path, 0.7000 +- 0.0010; degree 0.6800, random 0.6900." in text
     assert "it rises by 0.0400 (PC-Winter (own))" in text
     assert "Both constraints" not in text  # which was not run
+    assert not verdicts([Tables(folder, "cora", "ridge")])
+    assert "on most graphs" not in verdicts([Tables(folder, "cora", "softmax")], "add-edges")
 
 
 @quiet
 @pytest.mark.timeout(900)
 def test_the_page_tells_what_was_found(study: Study, tmp_path: Path) -> None:
     for experiment in ("drop-nodes", "add-edges", "permutations", "efficiency"):
-        list(reproduce(study, experiment, seeds=2))
+        (told,) = reproduce(study, experiment, seeds=2)
+        assert "\n- demo: " in told
     list(reproduce(study, "drop-nodes", "mixed", 2))
     page = document(study.out.parent, tmp_path).read_text()
     for claim in list(CLAIMS)[:5]:

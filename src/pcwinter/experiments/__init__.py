@@ -9,6 +9,7 @@ from pcwinter.experiments.curves import WHICH
 from pcwinter.experiments.output import Outcome, check_figures, markdown, write
 from pcwinter.experiments.own import judge_file
 from pcwinter.experiments.study import Study, open_study
+from pcwinter.experiments.verdicts import Tables, verdicts
 
 __all__ = ["EXPERIMENTS", "Outcome", "Study", "judge_file", "open_study", "reproduce"]
 
@@ -36,5 +37,7 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
             outcome.notes.append(f"No valuation was given more than {study.max_seconds:g} seconds.")
         files = write(outcome, study.out)
         parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
-        parts += ["\n".join(f"- {note}" for note in outcome.notes)] if outcome.notes else []
+        parts += ["\n".join(outcome.notes)] if outcome.notes else []
+        told = verdicts([Tables(study.out, study.dataset, study.head)], each)
+        parts += [told] if told else []
         yield "\n\n".join([*parts, f"Written to {study.out}: {', '.join(file.name for file in files)}\n"])

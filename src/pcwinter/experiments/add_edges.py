@@ -37,10 +37,4 @@ def run(study: Study, seeds: int) -> Outcome:
             }
         )
     outcome.tables[outcome.name] = rows
-    early = {name: np.mean([curve.early for curve in by_seed.values()]) for name, by_seed in outcome.curves.items()}
-    for name in PLAIN:
-        word = "ahead of" if early["PC-Winter"] > early[name] else "NOT ahead of"
-        outcome.notes.append(
-            f"Over the first 20 %, PC-Winter {early['PC-Winter']:.4f} is {word} {name} {early[name]:.4f}."
-        )
     return outcome

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from pcwinter.checkpoints import replace_file
 from pcwinter.datasets import DATASETS
-from pcwinter.experiments.output import Row, draw, markdown, read_curves
-from pcwinter.experiments.verdicts import verdicts
+from pcwinter.experiments.output import Row, draw, markdown, read_curves, read_table
+from pcwinter.experiments.verdicts import Tables, verdicts
 
 EXPERIMENTS = {
     "drop-nodes unlabelled": "Dropping unlabelled nodes, best first (lower is better)",
@@ -28,8 +28,8 @@ Written by `python -m pcwinter.experiments.document`, from what `pcwinter reprod
 Every sampled method runs to the same rule: the node values move by less than 5 % over 20 orders, or 2,000 orders. The
 judge of every ranking is the softmax head on the test graph, retrained at 101 points of a curve. `mean` is the plain
 mean along a curve, `first 20 %` that over its first fifth, `rebound` how far the accuracy rises again from its lowest
-point to the end, `sd` the standard deviation over seeds. Times are of one process beside other work on a machine with
-two cores: compare them with each other, not across datasets."""
+point to the end; after ± the standard deviation over seeds. Times are of one process beside other work on a machine
+with two cores: compare them with each other, not across datasets."""
 
 VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the means
 over seeds, and unclear where that is less than two of its standard errors."""
@@ -40,7 +40,8 @@ def document(out: Path, docs: Path) -> Path:
     studies = [out / name for name in DATASETS if (out / name).is_dir()]
     if not studies:
         raise ValueError(f"{out} holds no studies: run `pcwinter reproduce all --dataset cora --out {out}` first")
-    parts = [_head(studies), f"## What agrees with the paper, and what does not\n\n{VERDICTS}\n\n{verdicts(studies)}"]
+    told = verdicts([Tables(study, study.name, head) for head in ("ridge", "softmax") for study in studies])
+    parts = [_head(studies), f"## What agrees with the paper, and what does not\n\n{VERDICTS}\n\n{told}"]
     for experiment, title in EXPERIMENTS.items():
         for head in ("", " softmax"):
             part = _experiment(studies, f"{experiment}{head}", f"{title}{', softmax head' if head else ''}", docs)
@@ -76,9 +77,8 @@ def _experiment(studies: list[Path], experiment: str, title: str, docs: Path) ->
         parts.append(f"![{title}](figures/{name}.png)")
     for study in studies:
         for suffix, what in (("", ""), (" fair", ": equal budgets")):
-            path = study / f"{study.name} {experiment}{suffix}.md"
-            if path.is_file():
-                parts.append(f"### {study.name}{what}\n\n{path.read_text(encoding='utf-8').strip()}")
+            rows = read_table(study / f"{study.name} {experiment}{suffix}.table.csv")
+            parts += [f"### {study.name}{what}\n\n{markdown(rows)}"] if rows else []
         notes = study / f"{study.name} {experiment}.notes.md"
         if notes.is_file():
             parts.append(notes.read_text(encoding="utf-8").strip())

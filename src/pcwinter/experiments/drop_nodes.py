@@ -42,24 +42,9 @@ def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
         nodes = droppable(study.judge, study.baseline("degree", 0), which, 0)
         share = np.isin(nodes, study.graph.train).mean()
         outcome.notes.append(f"In the data {share:.1%} of the nodes are labelled.")
-    outcome.notes += verdicts(outcome)
     if which == "unlabelled":
         outcome.tables[f"{outcome.name} fair"] = fair(study, seeds)
     return outcome
-
-
-def verdicts(outcome: Outcome) -> list[str]:
-    """Whether PC-Winter is below each other method by the mean along the curve."""
-    notes = []
-    for level in LEVELS:
-        mine = outcome.means(f"PC-Winter ({level})")
-        for method in outcome.curves:
-            if method.startswith("PC-Winter"):
-                continue
-            other = outcome.means(method)
-            word = "below" if mine.mean() < other.mean() else "NOT below"
-            notes.append(f"PC-Winter ({level}) {mine.mean():.4f} is {word} {method} {other.mean():.4f}.")
-    return notes
 
 
 def fair(study: Study, seeds: int) -> list[Row]:

@@ -26,15 +26,11 @@ class Outcome:
     y: str = "test accuracy"
     curves: dict[str, dict[int, Curve]] = field(default_factory=dict)  # by method and seed
     tables: dict[str, list[Row]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)  # what the numbers support, in sentences
+    notes: list[str] = field(default_factory=list)  # what one must know to read the tables, in sentences
 
     def add(self, method: str, seed: int, curve: Curve) -> None:
         """One more curve."""
         self.curves.setdefault(method, {})[seed] = curve
-
-    def means(self, method: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Means along the curves of a method, by seed."""
-        return np.array([curve.mean for curve in self.curves[method].values()])
 
     def summary(self) -> list[Row]:
         """One line per method: mean along the curve, over its first fifth, and how far it rises again at the end."""
@@ -72,26 +68,46 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
         files[f"{title}.table.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
         files[f"{title}.md"] = (markdown(rows) + "\n").encode()
     if outcome.notes:
-        files[f"{outcome.name}.notes.md"] = ("\n".join(f"- {note}" for note in outcome.notes) + "\n").encode()
+        files[f"{outcome.name}.notes.md"] = ("\n".join(outcome.notes) + "\n").encode()
     for name, content in files.items():
         replace_file(out / name, content)
     return [out / name for name in files]
 
 
 def markdown(rows: list[Row]) -> str:
-    """A table in Markdown."""
+    """A table in Markdown; a column with its standard deviation becomes one."""
     names = list(dict.fromkeys(name for row in rows for name in row))
+    names = [name for name in names if name.removesuffix(" sd") == name or name.removesuffix(" sd") not in names]
     lines = [names, ["---" if isinstance(rows[0].get(name), str) else "--:" for name in names]]
-    lines += [[_cell(row.get(name)) for name in names] for row in rows]
+    lines += [[_with_spread(row, name) for name in names] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _with_spread(row: Row, name: str) -> str:
+    value, spread = _cell(row.get(name)), _cell(row.get(f"{name} sd"))
+    return f"{value} ± {spread}" if spread else value
 
 
 def _cell(value: object) -> str:
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     if isinstance(value, float):
-        return f"{value:,.4f}" if abs(value) < 10 else f"{value:,.1f}"
+        size = abs(value)
+        return f"{value:,.4f}" if size < 10 else f"{value:,.1f}" if size < 1000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def read_table(path: Path) -> list[Row]:
+    """The rows of a table that `write` wrote; none if there is no such file."""
+    import pandas as pd
+
+    if not path.is_file():
+        return []
+    table = pd.read_csv(path, keep_default_na=False, na_values=[""])
+    return [
+        {str(name): value.item() if isinstance(value, np.generic) else value for name, value in row.items()}
+        for row in table.astype(object).where(table.notna(), None).to_dict("records")
+    ]
 
 
 def _curves_csv(outcome: Outcome) -> str:

@@ -52,22 +52,4 @@ def _compare(study: Study, seeds: int, name: str, options: dict[str, dict[str, A
         method = str(row["method"])
         rows.append({**row, **spread("orders", orders[method]), **spread("seconds", took[method])})
     outcome.tables[outcome.name] = rows
-    outcome.notes += _verdicts(outcome, list(options))
     return outcome
-
-
-def _verdicts(outcome: Outcome, variants: list[str]) -> list[str]:
-    """How each variant stands to the first, in standard deviations over seeds."""
-    notes = []
-    for level in ("own", "path"):
-        base = outcome.means(f"{variants[0]}, {level}")
-        for variant in variants[1:]:
-            other = outcome.means(f"{variant}, {level}")
-            gap = other.mean() - base.mean()
-            noise = ((base.var(ddof=1) + other.var(ddof=1)) / len(base)) ** 0.5 if len(base) > 1 else float("nan")
-            word = "no clear difference" if not abs(gap) > 2 * noise else ("worse" if gap > 0 else "better")
-            notes.append(
-                f"{level}: {variant} {other.mean():.4f} against {variants[0]} {base.mean():.4f}: "
-                f"{gap:+.4f} +- {noise:.4f}, {word}."
-            )
-    return notes
