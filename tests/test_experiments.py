@@ -10,7 +10,7 @@ import pcwinter as pw
 from command import call, refused
 from pcwinter.baselines import Ranking
 from pcwinter.experiments import EXPERIMENTS, open_study, reproduce
-from pcwinter.experiments.curves import Curve, add_edges, drop_nodes, steps
+from pcwinter.experiments.curves import Curve, add_edges, addable, drop_nodes, steps
 from pcwinter.experiments.output import Outcome, markdown
 from pcwinter.experiments.own import judge_file, read_ranking
 from pcwinter.experiments.study import Study
@@ -37,7 +37,7 @@ def graph() -> pw.Graph:
 
 def ranking(items: list[int] | list[tuple[int, int]]) -> Ranking:
     """Best first, as listed."""
-    value = -np.arange(len(items), dtype=np.float64)
+    value = np.arange(len(items), 0.0, -1)
     return Ranking("mine", np.array(items), value, np.full(len(items), np.nan))
 
 
@@ -62,9 +62,17 @@ def test_dropping_labelled_nodes_leaves_no_model(graph: pw.Graph) -> None:
 
 def test_adding_what_helps_helps(graph: pw.Graph) -> None:
     curve = add_edges(Judge(graph), ranking([(0, 2), (1, 5)]))
-    assert curve.count.tolist() == [0, 1, 2, 3, 4, 5, 6]  # the others come last
+    assert curve.count.tolist() == [0, 1, 2, 3, 4, 5, 6]  # the others have the value 0
     assert curve.accuracy[0] == 0.0
     assert curve.accuracy[2] == curve.accuracy[-1] == 1.0
+
+
+def test_edges_that_are_not_ranked_stand_between_good_and_bad(graph: pw.Graph) -> None:
+    mixed = Ranking("mine", np.array([(0, 2), (1, 5)]), np.array([-1.0, 1.0]), np.full(2, np.nan))
+    order = [tuple(edge) for edge in addable(Judge(graph), mixed, 0).tolist()]
+    assert (order[0], order[-1]) == ((1, 5), (0, 2))
+    assert sorted(order) == [(0, 2), (0, 3), (0, 4), (1, 5), (1, 6), (1, 7)]
+    assert any(order != [tuple(edge) for edge in addable(Judge(graph), mixed, seed).tolist()] for seed in range(1, 5))
 
 
 def test_a_curve_sums_itself_up() -> None:

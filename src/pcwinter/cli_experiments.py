@@ -80,7 +80,8 @@ def judge(file: Path, dataset: str, which: str, out: Path | None, data: Path | N
     """Put the values in FILE, by whatever method, on the curves of the experiments.
 
     FILE is a CSV with the columns node and value, or source, target and value. Nodes are dropped best first, edges
-    added best first; the judge is the softmax head on the test graph.
+    added best first, those that FILE does not name as if their value were 0; the judge is the softmax head on the test
+    graph.
 
     \b
     Examples:

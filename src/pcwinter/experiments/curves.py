@@ -66,13 +66,18 @@ def drop_nodes(
     return Curve(counts, accuracy)
 
 
+def addable(judge: Judge, ranking: Ranking, seed: int) -> IntArray:
+    """All edges of the training graph, best first; those that the ranking does not know have the value 0."""
+    n, every = judge.graph.n_nodes, all_edges(judge.graph)
+    unknown = every[~np.isin(every @ [n, 1], ranking.items @ [n, 1])]
+    value = np.concatenate([ranking.value, np.zeros(len(unknown))])
+    whole = Ranking(ranking.method, np.concatenate([ranking.items, unknown]), value, np.full(len(value), np.nan))
+    return whole.items[whole.best_first(seed)]
+
+
 def add_edges(judge: Judge, ranking: Ranking, *, seed: int = 0, points: int = POINTS) -> Curve:
-    """Add edges best first to a graph without any; edges that the ranking does not know come last, shuffled."""
-    n = judge.graph.n_nodes
-    ends = ranking.items[ranking.best_first(seed)]
-    every = all_edges(judge.graph)
-    unknown = every[~np.isin(every @ [n, 1], ends @ [n, 1])]
-    ends = np.concatenate([ends, np.random.default_rng(seed).permutation(unknown)])
+    """Add edges best first to a graph without any, and train anew at every count."""
+    n, ends = judge.graph.n_nodes, addable(judge, ranking, seed)
     counts = steps(len(ends), points)
     accuracy = np.empty(len(counts))
     for k, count in enumerate(counts):

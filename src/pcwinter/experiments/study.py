@@ -15,6 +15,7 @@ import numpy as np
 
 from pcwinter import runs
 from pcwinter._options import whole_number
+from pcwinter._types import IntArray
 from pcwinter.baselines import (
     Ranking,
     betweenness,
@@ -28,7 +29,7 @@ from pcwinter.baselines import (
 )
 from pcwinter.checkpoints import Checkpoints, replace_file
 from pcwinter.datasets import DATASETS, load
-from pcwinter.experiments.curves import Curve, add_edges, drop_nodes
+from pcwinter.experiments.curves import Curve, add_edges, addable, drop_nodes, droppable
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.judging import Judge
@@ -225,23 +226,17 @@ class Study:
 
     def dropping(self, ranking: Ranking, seed: int, which: str = "unlabelled") -> Curve:
         """The curve of a node ranking."""
-        return self._judged(
-            ranking,
-            seed,
-            which,
-            lambda: drop_nodes(self.judge, ranking, which=which, seed=seed, points=self.points),
-        )
+        nodes = droppable(self.judge, ranking, which, seed)
+        return self._judged(nodes, lambda: drop_nodes(self.judge, ranking, which=which, seed=seed, points=self.points))
 
     def adding(self, ranking: Ranking, seed: int) -> Curve:
         """The curve of an edge ranking."""
-        return self._judged(
-            ranking, seed, "edges", lambda: add_edges(self.judge, ranking, seed=seed, points=self.points)
-        )
+        edges = addable(self.judge, ranking, seed)
+        return self._judged(edges, lambda: add_edges(self.judge, ranking, seed=seed, points=self.points))
 
-    def _judged(self, ranking: Ranking, seed: int, what: str, make: Callable[[], Curve]) -> Curve:
+    def _judged(self, best_first: IntArray, make: Callable[[], Curve]) -> Curve:
         """A curve from the disk, or made now and kept."""
-        best_first = ranking.items[ranking.best_first(seed)]
-        settings = (self.fingerprint, self.hops, seed, what, self.points, metadata.version("pcwinter"))
+        settings = (self.fingerprint, self.hops, self.points, best_first.shape, metadata.version("pcwinter"))
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
         path = self.out / "curves" / f"{key}.json"
         if not path.is_file():
