@@ -15,6 +15,7 @@ from pcwinter import baselines, stopping
 from pcwinter.baselines import Ranking, Weighted, banzhaf_from, beta_weights, knn_values, of_values
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
+from pcwinter.heads.softmax import Softmax
 from pcwinter.induced import node_game
 from pcwinter.metrics import METRICS
 from pcwinter.orders import Order
@@ -286,6 +287,25 @@ def test_of_values() -> None:
         assert (ranking.stderr == table["stderr"].to_numpy()).all()
         assert ranking.orders == 20
         assert ranking.evaluations > 0
+
+
+@pytest.mark.filterwarnings("ignore:the edges harm the model")
+def test_heads_are_those_of_value() -> None:
+    graph = random_graph(3)
+    assert baselines.head_of(graph, "softmax") == baselines.head_of(graph, Softmax()) == graph.recipe
+    seven = baselines.head_of(graph, Softmax(epochs=7))
+    assert isinstance(seven, Recipe)
+    assert seven.epochs == 7
+    assert baselines.head_of(graph, RIDGE) is RIDGE
+    found = baselines.head_of(graph, "ridge")
+    used = value(graph, stop=stopping.permutations(1)).calibration
+    assert isinstance(found, Ridge)
+    assert used is not None
+    assert (found.penalty, found.bias) == (used.penalty, used.bias)
+    by_name = baselines.leave_one_out_nodes(graph, "ridge")
+    np.testing.assert_array_equal(by_name.value, baselines.leave_one_out_nodes(graph, found).value)
+    with pytest.raises(ValueError, match="head is 'mlp', expected ridge, softmax"):
+        baselines.data_banzhaf(graph, "mlp")
 
 
 def test_options_are_checked() -> None:

@@ -25,13 +25,20 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         (0.50, 0.60, True, "yes (-0.1000)"),
         (0.50, 0.60, False, "no (-0.1000)"),
         (0.60, 0.50, False, "yes (+0.1000)"),
-        (0.60, 0.599, True, "unclear (+0.0010)"),  # two standard errors are 0.0115
+        (0.60, 0.599, True, "unclear (+0.0010)"),
+        (0.60, 0.614, True, "yes (-0.0140)"),  # 2.228 standard errors are 0.0129
+        (0.60, 0.612, True, "unclear (-0.0120)"),
         (0.60, 0.60, True, "unclear (+0.0000)"),
     ],
 )
-def test_a_difference_counts_beyond_two_standard_errors(mine: float, other: float, lower: bool, said: str) -> None:
+def test_a_difference_counts_if_it_is_hardly_chance(mine: float, other: float, lower: bool, said: str) -> None:
     rows = [{"mean": mean, "mean sd": 0.01} for mean in (mine, other)]
     assert compare(rows[0], rows[1], lower=lower, n=6) == said
+
+
+def test_what_never_varies_can_be_told_apart() -> None:
+    rows = [{"mean": mean, "mean sd": sd} for mean, sd in ((0.64, 0.001), (0.70, 0.0))]
+    assert compare(rows[0], rows[1], n=3) == "yes (-0.0600)"
 
 
 def test_one_seed_decides_nothing() -> None:
@@ -43,14 +50,14 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     folder = tmp_path / "cora"
     folder.mkdir()
     (folder / "cora drop-nodes unlabelled softmax.table.csv").write_text(
-        "method,seeds,mean,mean sd,rebound\n"
-        "PC-Winter (own),3,0.64,0.001,0.04\nPC-Winter (path),3,0.70,0.001,0.03\nData Shapley,3,0.64,0.01,0.05\n"
-        "degree,3,0.68,0.001,0\nrandom,3,0.69,0.001,0\n"
+        "method,seeds,mean,mean sd,rebound,rebound sd\n"
+        "PC-Winter (own),3,0.64,0.001,0.04,0\nPC-Winter (path),3,0.70,0.001,0.03,0\nData Shapley,3,0.64,0.01,0.05,0\n"
+        "degree,3,0.68,0.001,0,0\nrandom,3,0.69,0.001,0.04,0.01\n"
     )
     text = verdicts([Tables(folder, "cora", "softmax")])
-    assert "- cora, softmax head: yes (-0.0400) for own, 0.6400 +- 0.0010; degree 0.6800, random 0.6900." in text
-    assert "- cora, softmax head: no (+0.0200) for path, 0.7000 +- 0.0010; degree 0.6800, random 0.6900." in text
-    assert "it rises by 0.0400 (PC-Winter (own))" in text
+    assert "- cora, softmax head: yes (-0.0400) for own, 0.6400; degree 0.6800, random 0.6900." in text
+    assert "- cora, softmax head: no (+0.0200) for path, 0.7000; degree 0.6800, random 0.6900." in text
+    assert "PC-Winter (own) rises by 0.0400, more than random: unclear (+0.0000)." in text
     assert "Both constraints" not in text  # which was not run
     assert not verdicts([Tables(folder, "cora", "ridge")])
     assert "on most graphs" not in verdicts([Tables(folder, "cora", "softmax")], "add-edges")

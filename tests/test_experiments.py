@@ -143,17 +143,30 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     assert found.items.tolist() == [2, 3, 5]
     assert found.value.tolist() == [3.0, 2.5, -0.001]
     text = judge_file(file, graph, "toy", "unlabelled", tmp_path / "out")
-    assert "toy drop-nodes unlabelled mine" in text
-    assert (tmp_path / "out" / "toy drop-nodes unlabelled mine.svg").is_file()
+    assert "toy judge unlabelled mine" in text
+    assert (tmp_path / "out" / "toy judge unlabelled mine.svg").is_file()
     file.write_text("source,target,value\n2,0,3.0\n1,5,1\n")
     assert read_ranking(file, graph).items.tolist() == [[0, 2], [1, 5]]
-    assert "add-edges" in judge_file(file, graph, "toy")
+    assert "toy judge edges mine" in judge_file(file, graph, "toy")
+
+
+def test_ones_own_nodes_are_dropped_as_all_others_are(tmp_path: Path, graph: pw.Graph) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("node,value\n\n2,3.0\n8,2.0\n")
+    text = judge_file(file, graph, "toy")
+    assert "5 nodes that the file does not name count as 0." in text
+    assert "1 nodes of the file are not dropped: no labelled node is within two steps." in text
+    assert [line.split()[1] for line in text.splitlines() if line.startswith("| ")][2:] == ["mine", "degree", "random"]
+    with pytest.raises(ValueError, match="names none of the 2 labelled nodes that are dropped: choose --which"):
+        judge_file(file, graph, "toy", "labelled")
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
         ("", "has the columns nothing: expected node and value, or source, target and value"),
+        ("node,value\n", "has no line below its header"),
+        ("node,value\n1,2\n\n2,x\n", "line 4 of .* has the value 'x'"),
         ("node,score\n1,2\n", "has the columns node, score: expected node and value"),
         ("node,value\n99,2\n", "line 2 of .* names '99', which is no node of the graph"),
         ("node,value\n1,2\n1,3\n", "names the same node twice"),
@@ -181,6 +194,25 @@ def test_the_commands(tmp_path: Path) -> None:
     refused(call("reproduce", "everything", "--dataset", "demo"), "'everything' is not one of")
     refused(call("reproduce", "counts"), "Missing option '--dataset'")
     refused(call("judge", tmp_path / "none.csv", "--dataset", "demo"), "No such file")
+
+
+@quiet
+def test_what_is_damaged_is_made_again(study: Study) -> None:
+    first = study.baseline("degree", 0)
+    curve = study.dropping(first, 0)
+    for path in [*(study.out / "rankings").glob("*degree*"), *(study.out / "curves").iterdir()]:
+        path.write_text("{}" if path.name.startswith("ridge") else "[[0, 1]")
+    again = open_study("demo", study.out, quick=True, quiet=True)
+    np.testing.assert_array_equal(again.baseline("degree", 0).value, first.value)
+    np.testing.assert_array_equal(again.dropping(first, 0).accuracy, curve.accuracy)
+
+
+@quiet
+def test_notes_go_with_the_run_that_made_them(tmp_path: Path) -> None:
+    for limit in (60.0, None):
+        study = open_study("demo", tmp_path, quick=True, quiet=True, max_seconds=limit)
+        list(reproduce(study, "efficiency", seeds=1))
+        assert (tmp_path / "demo efficiency.notes.md").is_file() == (limit is not None)
 
 
 def test_figures_are_refused_before_the_work(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ utility is that of `induced`: the head on K-step features of the subgraph that a
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,16 +18,19 @@ from pcwinter._types import BoolArray, FloatArray, IntArray
 from pcwinter.game import Game
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
+from pcwinter.heads.softmax import Softmax
 from pcwinter.induced import node_game, steps_to_labelled
 from pcwinter.left_out import leave_one_out
 from pcwinter.metrics import find_metric
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import propagate
 from pcwinter.stopping import Progress, Rule
-from pcwinter.valuation import Values
+from pcwinter.tree import contribution_tree
+from pcwinter.valuation import Values, graph_game
 from pcwinter.values import State, estimate
 from pcwinter.workers import Pool, one_thread
 
+Head: TypeAlias = str | Ridge | Softmax | Recipe  # as `value` takes it, or how to train a softmax head
 TOLERANCE = 0.01  # of truncated Monte Carlo, relative to the utility of all players
 
 
@@ -47,6 +51,17 @@ class Ranking:
         """(m,) places from the most to the least valuable; ties are shuffled, since many values are exactly 0."""
         shuffled = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,))).permutation(len(self.value))
         return shuffled[np.argsort(-self.value[shuffled], kind="stable")]
+
+
+def head_of(graph: Graph, head: Head, hops: int = 2) -> Ridge | Recipe:
+    """The head with all its parameters; those that are not given are what PC-Winter's calibration finds."""
+    if isinstance(head, Recipe) or (isinstance(head, Ridge) and None not in (head.penalty, head.bias)):
+        return head
+    if isinstance(head, Softmax) or head == "softmax":
+        return (head if isinstance(head, Softmax) else Softmax()).recipe(graph.recipe)
+    _, _, found = graph_game(graph, contribution_tree(graph, hops), head)  # refuses what is no head
+    assert found is not None
+    return Ridge(found.penalty, found.bias, found.temperature)
 
 
 def of_values(values: Values, level: str, method: str) -> Ranking:
@@ -94,19 +109,19 @@ def betweenness(graph: Graph) -> Ranking:
     return _plain("betweenness", all_edges(graph), values)
 
 
-def leave_one_out_nodes(graph: Graph, head: Ridge | Recipe, *, hops: int = 2, metric: str = "accuracy") -> Ranking:
+def leave_one_out_nodes(graph: Graph, head: Head, *, hops: int = 2, metric: str = "accuracy") -> Ranking:
     """U(training graph) - U(training graph without the node)."""
     return _left_out(graph, head, hops, metric, near_nodes(graph, hops))
 
 
-def leave_one_out_edges(graph: Graph, head: Ridge | Recipe, *, hops: int = 2, metric: str = "accuracy") -> Ranking:
+def leave_one_out_edges(graph: Graph, head: Head, *, hops: int = 2, metric: str = "accuracy") -> Ranking:
     """U(training graph) - U(training graph without the edge)."""
     return _left_out(graph, head, hops, metric, all_edges(graph))
 
 
 def data_shapley(
     graph: Graph,
-    head: Ridge | Recipe,
+    head: Head,
     stop: Rule,
     *,
     hops: int = 2,
@@ -119,13 +134,13 @@ def data_shapley(
     keep: Callable[[State], None] | None = None,
 ) -> Ranking:
     """Truncated Monte Carlo over all orders of the nodes: a walk ends when it stays close to the utility of all."""
-    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head, tolerance=tolerance)
+    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head_of(graph, head, hops), tolerance=tolerance)
     return _sampled("data-shapley", game, game.nodes, stop, seed, workers, progress, begin, keep)
 
 
 def beta_shapley(
     graph: Graph,
-    head: Ridge | Recipe,
+    head: Head,
     stop: Rule,
     *,
     alpha: float = 16.0,
@@ -138,7 +153,7 @@ def beta_shapley(
 ) -> Ranking:
     """Beta(alpha, beta)-Shapley: contributions to small coalitions count more when alpha is large."""
     alpha, beta = number("alpha", alpha), number("beta", beta)
-    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head)
+    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head_of(graph, head, hops))
     weighted = Weighted(game, beta_weights(game.n_players, alpha, beta))
     return _sampled(f"beta-shapley({alpha:g},{beta:g})", weighted, game.nodes, stop, seed, workers, progress)
 
@@ -188,7 +203,7 @@ class Weighted:
 @one_thread()
 def data_banzhaf(
     graph: Graph,
-    head: Ridge | Recipe,
+    head: Head,
     *,
     samples: int = 2_000,
     hops: int = 2,
@@ -201,7 +216,7 @@ def data_banzhaf(
     """
     samples = whole_number("samples", samples, 2)
     began = time.perf_counter()
-    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head)
+    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head_of(graph, head, hops))
     rng = np.random.default_rng(seed)
     inside = rng.random((samples, game.n_players)) < 0.5
     utility = np.array([game.utility(coalition) for coalition in inside]) * game.unit
@@ -277,9 +292,9 @@ def _plain(method: str, items: IntArray, values: Callable[[IntArray], FloatArray
 
 
 @one_thread()
-def _left_out(graph: Graph, head: Ridge | Recipe, hops: int, metric: str, items: IntArray) -> Ranking:
+def _left_out(graph: Graph, head: Head, hops: int, metric: str, items: IntArray) -> Ranking:
     """The degrees of nodes K steps away count, so one step more is taken in; edges farther away change nothing."""
-    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head, reach=hops + 1)
+    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head_of(graph, head, hops), reach=hops + 1)
     leave_one_out(game, np.empty((0, 2), dtype=np.int64))  # compiles, if it must
     began = time.perf_counter()
     ends = items if items.ndim == 2 else np.stack([items, items], axis=1)

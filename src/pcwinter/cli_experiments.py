@@ -41,8 +41,8 @@ from pcwinter._choices import DATASETS, EXPERIMENTS, RUN, WHICH, at_home, data_o
 def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str, **options: Any) -> int:  # noqa: ANN401
     """Repeat an experiment of the paper on a graph, and write its tables and figures.
 
-    What is done is kept in DIR/DATASET: the same command goes on after an interruption, and experiments share their
-    values. `all` runs every experiment that the paper has.
+    What is done is kept in DIR/DATASET, with --quick in "DIR/DATASET quick": the same command goes on after an
+    interruption, and experiments share their values. `all` runs every experiment that the paper has.
 
     \b
     Examples:
@@ -80,8 +80,8 @@ def judge(file: Path, dataset: str, which: str, out: Path | None, data: Path | N
     """Put the values in FILE, by whatever method, on the curves of the experiments.
 
     FILE is a CSV with the columns node and value, or source, target and value. Nodes are dropped best first, edges
-    added best first, those that FILE does not name as if their value were 0; the judge is the softmax head on the test
-    graph.
+    added best first, those that FILE does not name as if their value were 0. The judge is the softmax head on the test
+    graph; degree and random values stand beside yours.
 
     \b
     Examples:

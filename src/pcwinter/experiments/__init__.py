@@ -29,7 +29,7 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
     seeds = study.enough if seeds is None else whole_number("seeds", seeds, 1)
     if name not in ("counts", "efficiency"):
         check_figures()
-    study.tell(seeds)
+    study.tell()
     names = list(EXPERIMENTS) if name == "all" else [f"{name} {which}" if name == "drop-nodes" else name]
     for each in names:
         outcome = EXPERIMENTS[each](study, seeds)

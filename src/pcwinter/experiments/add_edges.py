@@ -17,6 +17,8 @@ def run(study: Study, seeds: int) -> Outcome:
         rankings |= {name: study.baseline(method, seed) for name, method in PLAIN.items()}
         for name, ranking in rankings.items():
             outcome.add(name, seed, study.adding(ranking, seed))
+        last = study.adding(rankings["PC-Winter"], seed, rest=-np.inf)
+        outcome.add("PC-Winter, edges without players last", seed, last)
     rows = []
     for row in outcome.summary():
         curves = list(outcome.curves[str(row["method"])].values())

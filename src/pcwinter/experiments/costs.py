@@ -50,6 +50,7 @@ def efficiency(study: Study, seeds: int) -> Outcome:
             {
                 "method": method,
                 "head": study.head,
+                "seeds": seeds,
                 **spread("orders", [float(ranking.orders) for ranking in rankings]),
                 "paper orders": hours[1],
                 **spread("seconds an order", [ranking.seconds / ranking.orders for ranking in rankings]),

@@ -28,7 +28,7 @@ class Curve:
     @property
     def early(self) -> float:
         """Mean over the first fifth."""
-        return float(self.accuracy[self.count <= 0.2 * self.count[-1] + 1e-9].mean())
+        return float(self.accuracy[self.count <= round(0.2 * self.count[-1])].mean())
 
     @property
     def rebound(self) -> float:
@@ -66,18 +66,18 @@ def drop_nodes(
     return Curve(counts, accuracy)
 
 
-def addable(judge: Judge, ranking: Ranking, seed: int) -> IntArray:
-    """All edges of the training graph, best first; those that the ranking does not know have the value 0."""
+def addable(judge: Judge, ranking: Ranking, seed: int, rest: float = 0.0) -> IntArray:
+    """All edges of the training graph, best first; those that the ranking does not know have the value `rest`."""
     n, every = judge.graph.n_nodes, all_edges(judge.graph)
     unknown = every[~np.isin(every @ [n, 1], ranking.items @ [n, 1])]
-    value = np.concatenate([ranking.value, np.zeros(len(unknown))])
+    value = np.concatenate([ranking.value, np.full(len(unknown), rest)])
     whole = Ranking(ranking.method, np.concatenate([ranking.items, unknown]), value, np.full(len(value), np.nan))
     return whole.items[whole.best_first(seed)]
 
 
-def add_edges(judge: Judge, ranking: Ranking, *, seed: int = 0, points: int = POINTS) -> Curve:
+def add_edges(judge: Judge, ranking: Ranking, *, seed: int = 0, points: int = POINTS, rest: float = 0.0) -> Curve:
     """Add edges best first to a graph without any, and train anew at every count."""
-    n, ends = judge.graph.n_nodes, addable(judge, ranking, seed)
+    n, ends = judge.graph.n_nodes, addable(judge, ranking, seed, rest)
     counts = steps(len(ends), points)
     accuracy = np.empty(len(counts))
     for k, count in enumerate(counts):

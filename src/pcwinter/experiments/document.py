@@ -32,7 +32,7 @@ point to the end; after ± the standard deviation over seeds. Times are of one p
 with two cores: compare them with each other, not across datasets."""
 
 VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the means
-over seeds, and unclear where that is less than two of its standard errors."""
+over seeds, and unclear where that could be chance (Student's t at 5 %, seeds taken as independent)."""
 
 
 def document(out: Path, docs: Path) -> Path:
@@ -86,4 +86,9 @@ def _experiment(studies: list[Path], experiment: str, title: str, docs: Path) ->
 
 
 if __name__ == "__main__":
-    document(Path(sys.argv[1]), Path(sys.argv[2]))
+    if len(sys.argv) != 3:
+        sys.exit("usage: python -m pcwinter.experiments.document STUDIES DOCS")
+    try:
+        sys.stdout.write(f"Written: {document(Path(sys.argv[1]), Path(sys.argv[2]))}\n")
+    except (OSError, ValueError) as error:
+        sys.exit(str(error))

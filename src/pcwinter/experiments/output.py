@@ -69,6 +69,7 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
         files[f"{title}.md"] = (markdown(rows) + "\n").encode()
     if outcome.notes:
         files[f"{outcome.name}.notes.md"] = ("\n".join(outcome.notes) + "\n").encode()
+    (out / f"{outcome.name}.notes.md").unlink(missing_ok=True)  # of an earlier run
     for name, content in files.items():
         replace_file(out / name, content)
     return [out / name for name in files]
@@ -84,15 +85,17 @@ def markdown(rows: list[Row]) -> str:
 
 
 def _with_spread(row: Row, name: str) -> str:
-    value, spread = _cell(row.get(name)), _cell(row.get(f"{name} sd"))
-    return f"{value} ± {spread}" if spread else value
+    value = row.get(name)
+    spread = _cell(row.get(f"{name} sd"), value)
+    return f"{_cell(value, value)} ± {spread}" if spread else _cell(value, value)
 
 
-def _cell(value: object) -> str:
+def _cell(value: object, like: object) -> str:
+    """A number with as many places as one of the size of `like` deserves."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     if isinstance(value, float):
-        size = abs(value)
+        size = abs(like) if isinstance(like, float) else abs(value)
         return f"{value:,.4f}" if size < 10 else f"{value:,.1f}" if size < 1000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pcwinter.baselines import Ranking
+from pcwinter.baselines import Ranking, degree, near_nodes, random_edges, random_nodes
 from pcwinter.experiments.curves import add_edges, drop_nodes
 from pcwinter.experiments.output import Outcome, check_figures, markdown, write
 from pcwinter.graph import Graph
@@ -18,38 +18,61 @@ def judge_file(file: Path, graph: Graph, dataset: str, which: str = "unlabelled"
     if out is not None:
         check_figures()
     ranking = read_ranking(file, graph)
-    judge = Judge(graph)
+    judge, text = Judge(graph), ""
     if ranking.items.ndim == 2:
-        outcome = Outcome(f"{dataset} add-edges {ranking.method}", x="edges added")
-        outcome.add(ranking.method, 0, add_edges(judge, ranking))
+        outcome = Outcome(f"{dataset} judge edges {ranking.method}", x="edges added")
+        for each in (ranking, random_edges(graph)):
+            outcome.add(each.method, 0, add_edges(judge, each))
     else:
-        outcome = Outcome(f"{dataset} drop-nodes {which} {ranking.method}", x=f"{which} nodes dropped")
-        outcome.add(ranking.method, 0, drop_nodes(judge, ranking, which=which))
+        ranking, text = _near(ranking, graph, which, file)
+        outcome = Outcome(f"{dataset} judge {which} {ranking.method}", x=f"{which} nodes dropped")
+        for each in (ranking, degree(graph), random_nodes(graph)):
+            outcome.add(each.method, 0, drop_nodes(judge, each, which=which))
     outcome.tables[outcome.name] = [
-        {name: number for name, number in row.items() if not name.endswith("sd")} for row in outcome.summary()
+        {name: number for name, number in row.items() if not name.endswith("sd") and name != "seeds"}
+        for row in outcome.summary()
     ]
-    text = f"{outcome.name}\n\n{markdown(outcome.tables[outcome.name])}"
+    text = f"{outcome.name}\n\n{markdown(outcome.tables[outcome.name])}{text}"
     if out is not None:
         files = write(outcome, out)
         text += f"\n\nWritten to {out}: {', '.join(path.name for path in files)}"
     return text
 
 
+def _near(ranking: Ranking, graph: Graph, which: str, file: Path) -> tuple[Ranking, str]:
+    """The ranking of the nodes that the experiments drop: those that the file does not name have the value 0."""
+    near = near_nodes(graph, 2)
+    labelled = np.isin(near, graph.train)
+    dropped = near if which == "mixed" else near[labelled if which == "labelled" else ~labelled]
+    if not np.isin(ranking.items, dropped).any():
+        raise ValueError(f"{file} names none of the {len(dropped):,} {which} nodes that are dropped: choose --which")
+    value = np.zeros(graph.n_nodes)
+    value[ranking.items] = ranking.value
+    outside, missing = int((~np.isin(ranking.items, near)).sum()), int((~np.isin(dropped, ranking.items)).sum())
+    text = f"\n\n{missing:,} nodes that the file does not name count as 0." if missing else ""
+    if outside:
+        text += f"\n\n{outside:,} nodes of the file are not dropped: no labelled node is within two steps."
+    return Ranking(ranking.method, near, value[near], np.full(len(near), np.nan)), text
+
+
 def read_ranking(file: Path, graph: Graph) -> Ranking:
     """Values of nodes (node, value) or of edges (source, target, value); other columns are not looked at."""
     try:
         with file.open(newline="", encoding="utf-8-sig") as opened:
-            rows = list(csv.DictReader(opened))
+            reader = csv.DictReader(opened)
+            rows = [(reader.line_num, row) for row in reader]
+            columns = list(reader.fieldnames or [])
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{file} is not a CSV file in UTF-8 ({error}): write it again") from error
-    columns = list(rows[0]) if rows else []
     keys = ["source", "target"] if {"source", "target"} <= set(columns) else ["node"]
     if not {*keys, "value"} <= set(columns):
         found = ", ".join(map(str, columns)) or "nothing"
         raise ValueError(f"{file} has the columns {found}: expected node and value, or source, target and value")
+    if not rows:
+        raise ValueError(f"{file} has no line below its header: expected one for every node or edge")
     number = {str(name): k for k, name in enumerate(graph.ids.tolist())}
     items, values = [], []
-    for line, row in enumerate(rows, 2):
+    for line, row in rows:
         unknown = [row[key] for key in keys if row[key] not in number]
         if unknown:
             raise ValueError(f"line {line} of {file} names {unknown[0]!r}, which is no node of the graph: correct it")
@@ -68,12 +91,14 @@ def read_ranking(file: Path, graph: Graph) -> Ranking:
         strange = np.flatnonzero(np.asarray(graph.training[array[:, 0], array[:, 1]]).ravel() == 0)
         if strange.size:
             ends = " and ".join(str(graph.ids[end]) for end in array[strange[0]])
-            raise ValueError(f"line {strange[0] + 2} of {file} names {ends}, which share no edge of the training graph")
+            raise ValueError(
+                f"line {rows[strange[0]][0]} of {file} names {ends}, which share no edge of the training graph"
+            )
     else:
         array = array[:, 0]
         held_out = np.isin(array, np.concatenate([graph.val, graph.test]))
         if held_out.any():
-            line = int(np.flatnonzero(held_out)[0]) + 2
+            line = rows[int(np.flatnonzero(held_out)[0])][0]
             raise ValueError(
                 f"line {line} of {file} names a validation or test node, which is not trained on: remove it"
             )

@@ -20,5 +20,13 @@ HOURS = {
     "coauthor-physics": {"PC-Winter": (0.119, 460, 54.75), "Data Shapley": (2.642, 45, 118.87)},
 }
 
+# those that its limit of 120 GPU hours ended before they converged
+LIMITED = {
+    ("amazon-photo", "Data Shapley"),
+    ("amazon-computers", "PC-Winter"),
+    ("amazon-computers", "Data Shapley"),
+    ("coauthor-physics", "Data Shapley"),
+}
+
 # accuracy with 10 % of the edges (section "Adding High-Value Edges")
 EDGES = {"cora": 0.729}

@@ -21,6 +21,7 @@ from pcwinter.baselines import (
     betweenness,
     data_shapley,
     degree,
+    head_of,
     leave_one_out_edges,
     leave_one_out_nodes,
     of_values,
@@ -36,8 +37,7 @@ from pcwinter.judging import Judge
 from pcwinter.progress import Display
 from pcwinter.stopping import Rule, at_most, converged, evaluations, seconds
 from pcwinter.stopping import permutations as exactly
-from pcwinter.tree import contribution_tree
-from pcwinter.valuation import Values, graph_game
+from pcwinter.valuation import Values
 
 QUICK = 20  # orders of a quick valuation
 MANY = 5_000  # nodes from which on values take minutes
@@ -73,11 +73,7 @@ class Study:
     @cached_property
     def parameters(self) -> Ridge | Recipe:
         """The head with the parameters that PC-Winter's calibration finds, for all methods alike."""
-        if self.head == "softmax":
-            return self.graph.recipe
-        _, _, found = graph_game(self.graph, contribution_tree(self.graph, self.hops))
-        assert found is not None
-        return Ridge(found.penalty, found.bias, found.temperature)
+        return head_of(self.graph, self.head, self.hops)
 
     @cached_property
     def fingerprint(self) -> dict[str, str]:
@@ -103,7 +99,7 @@ class Study:
         if not self.quiet:
             Display().say(f"{self.dataset}: {sentence}")
 
-    def tell(self, seeds: int) -> None:
+    def tell(self) -> None:
         """Write down what was studied, and how."""
         self.out.mkdir(parents=True, exist_ok=True)
         graph = self.graph
@@ -114,8 +110,6 @@ class Study:
             "labelled": len(graph.train),
             "head": self._head(),
             "truncation": list(self.truncation),
-            "seeds": seeds,
-            "workers": self.workers,
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
         }
@@ -123,6 +117,10 @@ class Study:
             self.out / f"{_key('study', '' if self.head == 'ridge' else self.head)}.json",
             json.dumps(facts, indent=2).encode(),
         )
+
+    @property
+    def _bound(self) -> str:
+        return "" if self.max_seconds is None else f"{self.max_seconds:g} s"
 
     def _head(self) -> str:
         found = self.parameters
@@ -149,7 +147,7 @@ class Study:
         ratios = ratios if orders == "dfs" else ()
         if permutations is None and self.quick:
             permutations = QUICK
-        key = _key(self.head, orders, *ratios, permutations or "converged", f"seed {seed}")
+        key = _key(self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}")
         if self._last and self._last[0] == key:
             return self._last[1]
         with self._display(permutations) as display:
@@ -229,21 +227,24 @@ class Study:
         nodes = droppable(self.judge, ranking, which, seed)
         return self._judged(nodes, lambda: drop_nodes(self.judge, ranking, which=which, seed=seed, points=self.points))
 
-    def adding(self, ranking: Ranking, seed: int) -> Curve:
+    def adding(self, ranking: Ranking, seed: int, rest: float = 0.0) -> Curve:
         """The curve of an edge ranking."""
-        edges = addable(self.judge, ranking, seed)
-        return self._judged(edges, lambda: add_edges(self.judge, ranking, seed=seed, points=self.points))
+        edges = addable(self.judge, ranking, seed, rest)
+        return self._judged(edges, lambda: add_edges(self.judge, ranking, seed=seed, points=self.points, rest=rest))
 
     def _judged(self, best_first: IntArray, make: Callable[[], Curve]) -> Curve:
         """A curve from the disk, or made now and kept."""
         settings = (self.fingerprint, self.hops, self.points, best_first.shape, metadata.version("pcwinter"))
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
         path = self.out / "curves" / f"{key}.json"
-        if not path.is_file():
+        try:
+            count, accuracy = json.loads(path.read_text(encoding="utf-8"))
+            return Curve(np.array(count, dtype=np.int64), np.array(accuracy, dtype=np.float64))
+        except (OSError, ValueError, TypeError):  # not there, or damaged
             curve = make()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, json.dumps([curve.count.tolist(), curve.accuracy.tolist()]).encode())
-        return Curve(*map(np.array, json.loads(path.read_text(encoding="utf-8"))))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, json.dumps([curve.count.tolist(), curve.accuracy.tolist()]).encode())
+        return curve
 
     def _display(self, permutations: int | None) -> Display:
         return Display(permutations=permutations, max_seconds=self.max_seconds, quiet=self.quiet)
@@ -265,9 +266,9 @@ class Study:
         key = f"{_key(self.head, method, f'seed {seed}')}-{self._about(method, seed, *parts)[:12]}"
         if key not in self._known:
             path = self.out / "rankings" / f"{key}.json"
-            if path.is_file():
+            try:
                 self._known[key] = _read(path)
-            else:
+            except (OSError, ValueError, KeyError, TypeError):  # not there, or damaged
                 began = time.perf_counter()
                 self._known[key] = make()
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -40,8 +40,8 @@ def _compare(study: Study, seeds: int, name: str, options: dict[str, dict[str, A
     orders: dict[str, list[float]] = {}
     took: dict[str, list[float]] = {}
     for seed in range(seeds):
-        for level in ("own", "path"):
-            for variant, given in options.items():
+        for variant, given in options.items():
+            for level in ("own", "path"):
                 method = f"{variant}, {level}"
                 ranking = study.pc_winter(level, seed, method=method, **given)
                 outcome.add(method, seed, study.dropping(ranking, seed))
