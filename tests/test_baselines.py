@@ -312,6 +312,8 @@ def test_options_are_checked() -> None:
     stop = stopping.permutations(1)
     with pytest.raises(ValueError, match="metric is 'precision'"):
         baselines.data_shapley(TINY, RIDGE, stop, metric="precision")
+    with pytest.raises(ValueError, match="tolerance is -1, expected 0 or a positive number"):
+        baselines.data_shapley(TINY, RIDGE, stop, tolerance=-1)
     with pytest.raises(ValueError, match="alpha is 0"):
         baselines.beta_shapley(TINY, RIDGE, stop, alpha=0)
     with pytest.raises(ValueError, match="k is 0"):

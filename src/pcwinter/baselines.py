@@ -134,6 +134,7 @@ def data_shapley(
     keep: Callable[[State], None] | None = None,
 ) -> Ranking:
     """Truncated Monte Carlo over all orders of the nodes: a walk ends when it stays close to the utility of all."""
+    tolerance = number("tolerance", tolerance, zero=True)
     game = node_game(graph, hops=hops, metric=find_metric(metric), head=head_of(graph, head, hops), tolerance=tolerance)
     return _sampled("data-shapley", game, game.nodes, stop, seed, workers, progress, begin, keep)
 

@@ -39,9 +39,9 @@ def verdicts(studies: list[Tables], experiment: str | None = None) -> str:
     """A part for every claim of the paper, with lines for every study; of all experiments, or of one."""
     parts = []
     for claim, (about, judge) in CLAIMS.items():
-        lines = [f"- {study.title}: {said}." for study in studies for said in judge(study)]
-        if lines and experiment in (None, about):
-            parts.append("\n".join([f"**{claim}**\n", *lines]))
+        asked = studies if experiment in (None, about) else []
+        lines = [f"- {study.title}: {said}." for study in asked for said in judge(study)]
+        parts += ["\n".join([f"**{claim}**\n", *lines])] if lines else []
     return "\n\n".join(parts)
 
 
