@@ -32,18 +32,18 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     ],
 )
 def test_a_difference_counts_if_it_is_hardly_chance(mine: float, other: float, lower: bool, said: str) -> None:
-    rows = [{"mean": mean, "mean sd": 0.01} for mean in (mine, other)]
-    assert compare(rows[0], rows[1], lower=lower, n=6) == said
+    rows = [{"mean": mean, "mean sd": 0.01, "seeds": 6} for mean in (mine, other)]
+    assert compare(rows[0], rows[1], lower=lower) == said
 
 
 def test_what_never_varies_can_be_told_apart() -> None:
-    rows = [{"mean": mean, "mean sd": sd} for mean, sd in ((0.64, 0.001), (0.70, 0.0))]
-    assert compare(rows[0], rows[1], n=3) == "yes (-0.0600)"
+    rows = [{"mean": mean, "mean sd": sd, "seeds": 3} for mean, sd in ((0.64, 0.001), (0.70, 0.0))]
+    assert compare(rows[0], rows[1]) == "yes (-0.0600)"
 
 
 def test_one_seed_decides_nothing() -> None:
-    rows = [{"mean": mean, "mean sd": None} for mean in (0.1, 0.9)]
-    assert compare(rows[0], rows[1], n=1) == "unclear (-0.8000)"
+    rows = [{"mean": mean, "mean sd": None, "seeds": 1} for mean in (0.1, 0.9)]
+    assert compare(rows[0], rows[1]) == "unclear (-0.8000)"
 
 
 def test_words_follow_from_the_tables(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_a_curve_that_is_known_is_read(study: Study, monkeypatch: pytest.MonkeyP
     nodes = np.flatnonzero(~np.isin(np.arange(study.graph.n_nodes), study.graph.train))[:4]
     ranking = Ranking("mine", nodes, -np.arange(4.0), np.full(4, np.nan))
     first = study.dropping(ranking, 0)
-    monkeypatch.setattr("pcwinter.experiments.study.drop_nodes", lambda *_, **__: pytest.fail("judged again"))
+    monkeypatch.setattr("pcwinter.experiments.study.dropped", lambda *_, **__: pytest.fail("judged again"))
     again = study.dropping(ranking, 0)
     np.testing.assert_array_equal(first.count, again.count)
     np.testing.assert_array_equal(first.accuracy, again.accuracy)

@@ -81,7 +81,7 @@ def judge(file: Path, dataset: str, which: str, out: Path | None, data: Path | N
 
     FILE is a CSV with the columns node and value, or source, target and value. Nodes are dropped best first, edges
     added best first, those that FILE does not name as if their value were 0. The judge is the softmax head on the test
-    graph; degree and random values stand beside yours.
+    graph; random values, and for nodes their degree, stand beside yours.
 
     \b
     Examples:

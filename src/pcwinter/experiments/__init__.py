@@ -34,7 +34,9 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
     for each in names:
         outcome = EXPERIMENTS[each](study, seeds)
         if study.max_seconds is not None and each != "counts":
-            outcome.notes.append(f"No valuation was given more than {study.max_seconds:g} seconds.")
+            outcome.notes.append(
+                f"Every valuation was to end after {study.max_seconds:g} seconds and the orders then under way."
+            )
         files = write(outcome, study.out)
         parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
         parts += ["\n".join(outcome.notes)] if outcome.notes else []

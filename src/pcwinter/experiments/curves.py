@@ -56,7 +56,11 @@ def drop_nodes(
     judge: Judge, ranking: Ranking, *, which: str = "unlabelled", seed: int = 0, points: int = POINTS
 ) -> Curve:
     """Drop nodes best first, edges and label and all, and train anew at every count."""
-    nodes = droppable(judge, ranking, which, seed)
+    return dropped(judge, droppable(judge, ranking, which, seed), points)
+
+
+def dropped(judge: Judge, nodes: IntArray, points: int) -> Curve:
+    """The curve of nodes that are dropped in this order."""
     counts = steps(len(nodes), points)
     accuracy = np.empty(len(counts))
     keep = np.ones(judge.graph.n_nodes, dtype=np.bool_)
@@ -75,9 +79,14 @@ def addable(judge: Judge, ranking: Ranking, seed: int, rest: float = 0.0) -> Int
     return whole.items[whole.best_first(seed)]
 
 
-def add_edges(judge: Judge, ranking: Ranking, *, seed: int = 0, points: int = POINTS, rest: float = 0.0) -> Curve:
+def add_edges(judge: Judge, ranking: Ranking, *, seed: int = 0, points: int = POINTS) -> Curve:
     """Add edges best first to a graph without any, and train anew at every count."""
-    n, ends = judge.graph.n_nodes, addable(judge, ranking, seed, rest)
+    return added(judge, addable(judge, ranking, seed), points)
+
+
+def added(judge: Judge, ends: IntArray, points: int) -> Curve:
+    """The curve of edges that are added in this order."""
+    n = judge.graph.n_nodes
     counts = steps(len(ends), points)
     accuracy = np.empty(len(counts))
     for k, count in enumerate(counts):

@@ -30,7 +30,7 @@ from pcwinter.baselines import (
 )
 from pcwinter.checkpoints import Checkpoints, replace_file
 from pcwinter.datasets import DATASETS, load
-from pcwinter.experiments.curves import Curve, add_edges, addable, drop_nodes, droppable
+from pcwinter.experiments.curves import Curve, addable, added, droppable, dropped
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.judging import Judge
@@ -224,15 +224,13 @@ class Study:
 
     def dropping(self, ranking: Ranking, seed: int, which: str = "unlabelled") -> Curve:
         """The curve of a node ranking."""
-        nodes = droppable(self.judge, ranking, which, seed)
-        return self._judged(nodes, lambda: drop_nodes(self.judge, ranking, which=which, seed=seed, points=self.points))
+        return self._judged(dropped, droppable(self.judge, ranking, which, seed))
 
     def adding(self, ranking: Ranking, seed: int, rest: float = 0.0) -> Curve:
         """The curve of an edge ranking."""
-        edges = addable(self.judge, ranking, seed, rest)
-        return self._judged(edges, lambda: add_edges(self.judge, ranking, seed=seed, points=self.points, rest=rest))
+        return self._judged(added, addable(self.judge, ranking, seed, rest))
 
-    def _judged(self, best_first: IntArray, make: Callable[[], Curve]) -> Curve:
+    def _judged(self, make: Callable[[Judge, IntArray, int], Curve], best_first: IntArray) -> Curve:
         """A curve from the disk, or made now and kept."""
         settings = (self.fingerprint, self.hops, self.points, best_first.shape, metadata.version("pcwinter"))
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
@@ -241,7 +239,7 @@ class Study:
             count, accuracy = json.loads(path.read_text(encoding="utf-8"))
             return Curve(np.array(count, dtype=np.int64), np.array(accuracy, dtype=np.float64))
         except (OSError, ValueError, TypeError):  # not there, or damaged
-            curve = make()
+            curve = make(self.judge, best_first, self.points)
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, json.dumps([curve.count.tolist(), curve.accuracy.tolist()]).encode())
         return curve

@@ -12,7 +12,6 @@ from pcwinter.experiments.paper import EDGES, LIMITED
 
 Table: TypeAlias = dict[str, Row]  # by method
 
-
 SHOWN = ("PC-Winter (own)", "PC-Winter (path)", "Data Shapley")
 
 
@@ -45,12 +44,13 @@ def verdicts(studies: list[Tables], experiment: str | None = None) -> str:
     return "\n\n".join(parts)
 
 
-def compare(mine: Row, other: Row, *, lower: bool = True, column: str = "mean", n: int) -> str:
-    """Whether the first is better, and whether n seeds can tell: Student's t at 5 %, both sides."""
+def compare(mine: Row, other: Row, *, lower: bool = True, column: str = "mean") -> str:
+    """Whether the first is better, and whether their seeds can tell: Student's t at 5 %, both sides."""
     gap = float(mine[column] - other[column])
-    spread = [row[f"{column} sd"] for row in (mine, other)]
-    known = n > 1 and None not in spread
-    noise = float(t.ppf(0.975, 2 * n - 2)) * (sum(sd**2 for sd in spread) / n) ** 0.5 if known else inf
+    noise = inf  # one seed has no spread
+    if None not in (mine[f"{column} sd"], other[f"{column} sd"]):
+        variance = sum(row[f"{column} sd"] ** 2 / row["seeds"] for row in (mine, other))
+        noise = float(t.ppf(0.975, mine["seeds"] + other["seeds"] - 2)) * variance**0.5
     word = "unclear" if not abs(gap) > noise else "yes" if (gap < 0) == lower else "no"
     return f"{word} ({gap:+.4f})"
 
@@ -63,7 +63,7 @@ def _dropping(study: Tables) -> Iterator[str]:
     best = min(others, key=lambda method: table[method]["mean"])
     for level in ("own", "path"):
         mine = table[f"PC-Winter ({level})"]
-        verdict = compare(mine, table[best], n=mine["seeds"])
+        verdict = compare(mine, table[best])
         listed = ", ".join(f"{method} {table[method]['mean']:.4f}" for method in others)
         yield f"{verdict} for {level}, {mine['mean']:.4f}; {listed}"
 
@@ -77,7 +77,7 @@ def _shapley(study: Tables) -> Iterator[str]:
         said = []
         for level in ("own", "path"):
             mine = fair[f"{budget} PC-Winter ({level})"]
-            said.append(f"{level} {compare(mine, theirs, n=theirs['seeds'])}")
+            said.append(f"{level} {compare(mine, theirs)}")
         orders = f"{mine['orders']:.0f} orders against {theirs['orders']:.0f}"
         yield f"{budget}: {', '.join(said)}; {orders}, Data Shapley {theirs['mean']:.4f}"
 
@@ -85,7 +85,7 @@ def _shapley(study: Tables) -> Iterator[str]:
 def _rebound(study: Tables) -> Iterator[str]:
     table = study.table("drop-nodes unlabelled")
     for method in SHOWN if table else ():
-        verdict = compare(table[method], table["random"], lower=False, column="rebound", n=table[method]["seeds"])
+        verdict = compare(table[method], table["random"], lower=False, column="rebound")
         yield f"{method} rises by {table[method]['rebound']:.4f}, more than random: {verdict}"
 
 
@@ -105,7 +105,7 @@ def _edges(study: Tables) -> Iterator[str]:
     mine = table["PC-Winter"]
     paper = f" (paper {EDGES[study.dataset]})" if study.dataset in EDGES else ""
     others = {
-        method: compare(mine, row, lower=False, column="first 20 %", n=mine["seeds"])
+        method: compare(mine, row, lower=False, column="first 20 %")
         for method, row in table.items()
         if not method.startswith("PC-Winter")
     }
@@ -125,8 +125,7 @@ def _variants(experiment: str) -> Callable[[Tables], Iterator[str]]:
         base = "converged" if "converged" in names else names[0] if names else ""
         for level in ("own", "path") if table else ():
             mine = table[f"{base}, {level}"]
-            n = mine["seeds"]
-            said = [f"{name} {compare(mine, table[f'{name}, {level}'], n=n)}" for name in names if name != base]
+            said = [f"{name} {compare(mine, table[f'{name}, {level}'])}" for name in names if name != base]
             yield f"{base} ({level}, {mine['mean']:.4f}) is better than: {', '.join(said)}"
 
     return judge
@@ -138,7 +137,7 @@ def _few(study: Tables) -> Iterator[str]:
         return
     for level in ("own", "path") if table else ():
         rows = {name: row for name, row in table.items() if name.endswith(f", {level}")}
-        said = [f"{name} {compare(row, shapley, n=row['seeds'])}" for name, row in rows.items()]
+        said = [f"{name} {compare(row, shapley)}" for name, row in rows.items()]
         yield f"lower than Data Shapley, {shapley['mean']:.4f}: {'; '.join(said)}"
 
 
