@@ -371,3 +371,61 @@ def test_nothing_is_left_after_an_interrupt(tmp_path: Path, start: Callable[[str
     out, err = process.communicate()
     assert (process.returncode, out, err) == (0, "interrupted\n", "")
     assert nothing_is_left(tmp_path, workers, 0.0)
+
+
+INTERRUPTS = """
+import os, sys, threading
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from pcwinter import workers
+
+class Quick(workers.Worker):
+    def _start(self):  # no process: only the near side is tried
+        return None
+    def ask(self, block):
+        return block
+    def end(self):
+        self.ended = True
+
+class Nothing:
+    def prepare(self): pass
+
+workers.Worker, workers.share = Quick, lambda job, folder: None
+
+def interrupted(step):
+    "Whether there were so many steps of bytecode; an interrupt came after them."
+    left = step
+    def trace(frame, event, arg):
+        nonlocal left
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left -= 1
+            if left == 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+    pool = workers.Processes(2, Path())
+    try:
+        with closing(pool.run(Nothing(), ((n, n + 1) for n in count()))) as answers:
+            assert next(answers) == (0, 1)
+            sys.settrace(trace)
+            for _ in range(2):
+                next(answers)
+            sys.settrace(None)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+steps = 0
+while interrupted(steps + 1):
+    steps += 1
+print(steps > 50, threading.active_count())
+"""
+
+
+def test_an_interrupt_between_any_two_steps_ends_the_pool() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTS], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.stdout, done.stderr) == ("True 1\n", "")

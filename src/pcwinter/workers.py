@@ -21,7 +21,6 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -41,6 +40,8 @@ MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": st
 BLOCK, SIZE = struct.Struct("<qq"), struct.Struct("<q")
 
 Block: TypeAlias = tuple[int, int]  # orders begin to end - 1
+Answer: TypeAlias = tuple[Any, BaseException | None]
+Request: TypeAlias = tuple[Block, "SimpleQueue[Answer]"]  # and where the answer goes
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -119,29 +120,36 @@ class Processes:
             raise RuntimeError("this pool has ended, as every pool does after one run: open a new one")
         job.prepare()
         share(job, self.folder)
-        idle: SimpleQueue[Worker] = SimpleQueue()
-        for worker in self.workers:
-            idle.put(worker)
+        asked: SimpleQueue[Request | None] = SimpleQueue()
+        pending: deque[SimpleQueue[Answer]] = deque()
+        threads: list[threading.Thread] = []
 
-        def ask(block: Block) -> T:
-            worker = idle.get()
-            try:
-                return cast("T", worker.ask(block))
-            finally:
-                idle.put(worker)
+        def answer() -> T:
+            value, error = pending.popleft().get()
+            if error is not None:
+                raise error
+            return cast("T", value)
 
-        pending: deque[Future[T]] = deque()
-        with ThreadPoolExecutor(len(self.workers)) as threads:
-            try:
-                for block in blocks:
-                    pending.append(threads.submit(ask, block))
-                    if len(pending) == AHEAD * len(self.workers):
-                        yield pending.popleft().result()
-                while pending:
-                    yield pending.popleft().result()
-            finally:
-                self.end()
-                threads.shutdown(cancel_futures=True)
+        # An interrupt can come between any two steps. These queues have no lock that it could leave locked behind it,
+        # as it can with those of `concurrent.futures`: then the end of the pool would wait for ever.
+        try:
+            for worker in self.workers:
+                thread = threading.Thread(target=worker.serve, args=(asked,), daemon=True)
+                thread.start()
+                threads.append(thread)
+            for block in blocks:
+                pending.append(SimpleQueue())
+                asked.put((block, pending[-1]))
+                if len(pending) == AHEAD * len(self.workers):
+                    yield answer()
+            while pending:
+                yield answer()
+        finally:
+            self.end()
+            for _ in self.workers:
+                asked.put(None)
+            for thread in threads:
+                thread.join()
 
     def end(self) -> None:
         """Kill the processes, whatever they do."""
@@ -157,6 +165,14 @@ class Worker:
         self.lock = threading.Lock()  # `end` comes from another thread than `ask`
         self.ended = False
         self.process = self._start()
+
+    def serve(self, asked: "SimpleQueue[Request | None]") -> None:
+        """Answer requests, in a thread that waits for the process, until there is None."""
+        for block, answered in iter(asked.get, None):
+            try:
+                answered.put((self.ask(block), None))
+            except BaseException as error:  # raised again in its turn
+                answered.put((None, error))
 
     def ask(self, block: Block) -> object:
         """The job's answer for a block, or its error; starts a new process when this one dies."""
