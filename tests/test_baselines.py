@@ -287,6 +287,11 @@ def test_of_values() -> None:
         assert (ranking.stderr == table["stderr"].to_numpy()).all()
         assert ranking.orders == 20
         assert ranking.evaluations > 0
+    players, ranking = values.players(), of_values(values, "edge path", "pc-winter")
+    first, second = (np.sort(players[[f"step_{k}", f"step_{k + 1}"]].to_numpy(), axis=1) for k in (0, 1))
+    for edge, found in zip(ranking.items, ranking.value, strict=True):
+        walked = (first == edge).all(axis=1) | (second == edge).all(axis=1)
+        assert found == pytest.approx(players["value"][walked].sum())
 
 
 @pytest.mark.filterwarnings("ignore:the edges harm the model")

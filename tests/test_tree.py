@@ -1,5 +1,7 @@
 """The players: counted, ordered and marked null as the definition says."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -73,12 +75,14 @@ def test_walking_back_is_a_null_player_and_a_triangle_is_not() -> None:
 def test_incidence_matrices_sum_the_right_players(hops: int) -> None:
     tree = contribution_tree(random_graph(5), hops)
     paths = [[v for v in path if v >= 0] for path in tree.paths().tolist()]
-    own, path_, edge = (tree.incidence(level).toarray() for level in ("own", "path", "edge"))
+    own, path_, edge, steps = (tree.incidence(level).toarray() for level in ("own", "path", "edge", "edge path"))
     for p, path in enumerate(paths):
         assert tree.nodes[np.flatnonzero(own[:, p])].tolist() == [path[-1]]
         assert tree.nodes[np.flatnonzero(path_[:, p])].tolist() == sorted(set(path))
-        assert edge[:, p].sum() == (len(path) > 1)
-    assert max(own.max(), path_.max(), edge.max()) == 1
+        walked = [sorted(step) for step in pairwise(path)]
+        assert tree.edges[np.flatnonzero(edge[:, p])].tolist() == walked[-1:]
+        assert tree.edges[np.flatnonzero(steps[:, p])].tolist() == sorted(map(list, set(map(tuple, walked))))
+    assert max(own.max(), path_.max(), edge.max(), steps.max()) == 1
 
 
 def test_isolated_labelled_nodes_have_one_player() -> None:

@@ -75,7 +75,7 @@ def test_tables() -> None:
     tree = values.tree
     nodes, edges, players = values.nodes(), values.edges(), values.players()
     assert nodes.columns.tolist() == ["node", "value", "stderr", "value_path", "stderr_path", "labelled", "players"]
-    assert edges.columns.tolist() == ["source", "target", "value", "stderr"]
+    assert edges.columns.tolist() == ["source", "target", "value", "stderr", "value_path"]
     assert nodes["node"].is_monotonic_increasing
     assert nodes.loc[nodes["labelled"], "node"].tolist() == graph.train.tolist()
     assert nodes["players"].sum() == tree.n_players == len(players)

@@ -64,21 +64,19 @@ class ContributionTree:
         """0/1 matrix (rows of the level, players) that sums players to nodes or edges.
 
         `own`: a node's row holds the players whose node it is; `path`: the players whose path
-        contains it; `edge`: an edge's row holds the players whose last step it is.
+        contains it; `edge` and `edge path`: the same for the last step, and for all steps.
         """
-        players = np.arange(self.n_players)
-        if level == "edge":
-            inner = self.parent >= 0
-            rows, columns, height = self.edge[inner], players[inner], len(self.edges)
-        elif level == "own":
-            rows, columns, height = np.searchsorted(self.nodes, self.node), players, len(self.nodes)
+        if level.startswith("edge"):
+            place, height = self.edge, len(self.edges)
         else:
-            paths = self.paths()
-            rows = np.searchsorted(self.nodes, paths[paths >= 0])
-            columns = np.repeat(players, self.depth + 1)
-            height = len(self.nodes)
-            keys = np.unique(rows * self.n_players + columns)  # a node counts once per path
-            rows, columns = keys // self.n_players, keys % self.n_players
+            place, height = np.searchsorted(self.nodes, self.node), len(self.nodes)
+        players = np.arange(self.n_players)
+        keys, at = [], players
+        for _ in range(self.hops + 1 if level.endswith("path") else 1):
+            row = np.where(at >= 0, place[at], -1)
+            keys.append((row * self.n_players + players)[row >= 0])
+            at = np.where(at >= 0, self.parent[at], -1)
+        rows, columns = np.divmod(np.unique(np.concatenate(keys)), self.n_players)  # once per path
         ones = np.ones(len(rows), dtype=np.int64)
         return sp.csr_array((ones, (rows, columns)), shape=(height, self.n_players))
 

@@ -84,13 +84,18 @@ class Values:
         return table
 
     def edges(self) -> "pd.DataFrame":
-        """One line per undirected edge that has players; adds up to U(all) less the labelled nodes' own players."""
+        """One line per undirected edge that has players.
+
+        `value` sums the players whose last step it is and adds up to U(all) less the labelled nodes' own players;
+        `value_path` sums those whose path contains it, and suits choosing edges.
+        """
         table = _table(
             {
                 "source": self.graph.ids[self.tree.edges[:, 0]],
                 "target": self.graph.ids[self.tree.edges[:, 1]],
                 "value": self.estimate.mean("edge"),
                 "stderr": self.estimate.stderr("edge"),
+                "value_path": self.tree.incidence("edge path") @ self.estimate.mean(),
             }
         )
         if self.validation_stderr:

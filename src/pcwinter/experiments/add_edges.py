@@ -6,6 +6,7 @@ from pcwinter.experiments.output import Outcome, spread
 from pcwinter.experiments.paper import EDGES
 from pcwinter.experiments.study import Study
 
+LEVELS = {"PC-Winter (own)": "edge", "PC-Winter (path)": "edge path"}
 PLAIN = {"random": "random edges", "betweenness": "betweenness", "leave-one-out": "leave-one-out edges"}
 
 
@@ -13,12 +14,12 @@ def run(study: Study, seeds: int) -> Outcome:
     """Curves of all methods; the share of edges that reaches the accuracy of the whole graph."""
     outcome = Outcome(study.title("add-edges"), x="edges added")
     for seed in range(seeds):
-        rankings = {"PC-Winter": study.pc_winter("edge", seed, method="PC-Winter")}
+        rankings = {name: study.pc_winter(level, seed) for name, level in LEVELS.items()}
         rankings |= {name: study.baseline(method, seed) for name, method in PLAIN.items()}
         for name, ranking in rankings.items():
             outcome.add(name, seed, study.adding(ranking, seed))
-        last = study.adding(rankings["PC-Winter"], seed, rest=-np.inf)
-        outcome.add("PC-Winter, edges without players last", seed, last)
+        last = study.adding(rankings["PC-Winter (own)"], seed, rest=-np.inf)
+        outcome.add("PC-Winter (own), edges without players last", seed, last)
     rows = []
     for row in outcome.summary():
         curves = list(outcome.curves[str(row["method"])].values())
@@ -33,7 +34,7 @@ def run(study: Study, seeds: int) -> Outcome:
             {
                 **{name: number for name, number in row.items() if "rebound" not in name},
                 **spread("at 10 %", tenth),
-                "paper at 10 %": EDGES.get(study.dataset) if row["method"] == "PC-Winter" else None,
+                "paper at 10 %": EDGES.get(study.dataset) if row["method"] == "PC-Winter (own)" else None,
                 **spread("share that reaches all", reach),
                 "whole graph": float(np.mean(full)),
             }
