@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from pcwinter.checkpoints import replace_file
 from pcwinter.experiments.curves import Curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (3, 1)), (0, (7, 2)))
@@ -147,7 +150,10 @@ def read_curves(path: Path) -> Outcome:
 
 
 def draw(outcomes: list[Outcome]) -> dict[str, bytes]:
-    """A panel per outcome: means over seeds with a band from least to most, as SVG and PNG."""
+    """A column per outcome: means over seeds with a band from least to most, as SVG and PNG.
+
+    Methods by own and by path values, "name, own" and "name, path", have a panel each.
+    """
     check_figures()
     import matplotlib as mpl
 
@@ -155,22 +161,27 @@ def draw(outcomes: list[Outcome]) -> dict[str, bytes]:
     from matplotlib import pyplot as plt
 
     n = len(outcomes)
+    panels = [_panels(outcome) for outcome in outcomes]
+    levels = list(dict.fromkeys(level for found in panels for level in found))
+    methods = list(dict.fromkeys(method for found in panels for curves in found.values() for method in curves))
+    styles = {method: (COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]) for k, method in enumerate(methods)}
     with mpl.rc_context({"svg.hashsalt": "pcwinter", "axes.spines.top": False, "axes.spines.right": False}):
-        size = (6.4, 4.6) if n == 1 else (3.4 * n, 3.4)
-        figure, grid = plt.subplots(1, n, figsize=size, layout="constrained", squeeze=False)
-        for axes, outcome in zip(grid[0], outcomes, strict=True):
-            for k, (method, by_seed) in enumerate(outcome.curves.items()):
-                x = next(iter(by_seed.values())).count
-                ys = np.array([curve.accuracy for curve in by_seed.values()])
-                colour, dash = COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]
-                axes.plot(x, ys.mean(axis=0), color=colour, linestyle=dash, label=method, linewidth=1.5)
-                axes.fill_between(x, ys.min(axis=0), ys.max(axis=0), color=colour, alpha=0.13, linewidth=0)
-            axes.set_title(outcome.name, fontsize=10)
-            axes.set_xlabel(outcome.x)
-        grid[0][0].set_ylabel(outcomes[0].y)
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        columns = max(1, int(size[0] / (0.6 + 0.085 * max(map(len, labels)))))  # as many as fit, in inches
-        figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
+        shape = (1, len(levels)) if n == 1 else (len(levels), n)
+        size = (6.4, 4.6) if shape == (1, 1) else (3.4 * shape[1], 3.1 * shape[0] + 0.3)
+        figure, grid = plt.subplots(*shape, figsize=size, layout="constrained", squeeze=False, sharey=n == 1)
+        places = grid.T.ravel()  # all panels of the first outcome, all of the second, ...
+        for k, (outcome, found) in enumerate(zip(outcomes, panels, strict=True)):
+            for axes, level in zip(places[k * len(levels) :], levels, strict=False):
+                _draw_panel(axes, found.get(level, {}), styles)
+                axes.set_title(f"{outcome.name}, {level}" if level else outcome.name, fontsize=10)
+                axes.set_xlabel(outcome.x)
+        for axes in grid[:, 0]:
+            axes.set_ylabel(outcomes[0].y)
+        lines = {line.get_label(): line for axes in places for line in axes.get_lines()}
+        columns = max(1, int(size[0] / (0.6 + 0.085 * max(map(len, methods)))))  # as many as fit, in inches
+        figure.legend(
+            [lines[method] for method in methods], methods, loc="outside lower center", ncols=columns, frameon=False
+        )
         pictures = {}
         for kind in ("svg", "png"):
             file = BytesIO()
@@ -178,3 +189,23 @@ def draw(outcomes: list[Outcome]) -> dict[str, bytes]:
             pictures[kind] = file.getvalue()
         plt.close(figure)
     return pictures
+
+
+def _panels(outcome: Outcome) -> dict[str, dict[str, dict[int, Curve]]]:
+    """The curves of each panel by method; one panel without a name unless all methods are by own or path."""
+    split = {method: method.rpartition(", ") for method in outcome.curves}
+    if not {level for _, _, level in split.values()} <= {"own", "path"}:
+        return {"": outcome.curves}
+    panels: dict[str, dict[str, dict[int, Curve]]] = {}
+    for method, (name, _, level) in split.items():
+        panels.setdefault(level, {})[name] = outcome.curves[method]
+    return panels
+
+
+def _draw_panel(axes: "Axes", curves: dict[str, dict[int, Curve]], styles: dict[str, tuple[str, Any]]) -> None:
+    for method, by_seed in curves.items():
+        x = next(iter(by_seed.values())).count
+        ys = np.array([curve.accuracy for curve in by_seed.values()])
+        colour, dash = styles[method]
+        axes.plot(x, ys.mean(axis=0), color=colour, linestyle=dash, label=method, linewidth=1.5)
+        axes.fill_between(x, ys.min(axis=0), ys.max(axis=0), color=colour, alpha=0.13, linewidth=0)
