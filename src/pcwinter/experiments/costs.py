@@ -1,13 +1,23 @@
 """Study -> what the values cost: players, evaluations and seconds, beside the paper's tables."""
 
+import time
+
 import numpy as np
 
+from pcwinter._types import IntArray
 from pcwinter.datasets import DATASETS
-from pcwinter.experiments.output import Outcome, spread
+from pcwinter.experiments.output import Outcome, Row, spread
 from pcwinter.experiments.paper import HOURS, RETRAININGS
 from pcwinter.experiments.study import Study
+from pcwinter.game import GraphGame
+from pcwinter.induced import NodeGame, node_game
+from pcwinter.metrics import METRICS
 from pcwinter.orders import expected_visits, sampler
 from pcwinter.tree import contribution_tree
+from pcwinter.valuation import graph_game
+from pcwinter.workers import one_thread
+
+MODELS = 100  # of the softmax head, to tell what one takes
 
 
 def counts(study: Study, seeds: int) -> Outcome:
@@ -36,14 +46,14 @@ def counts(study: Study, seeds: int) -> Outcome:
 
 
 def efficiency(study: Study, seeds: int) -> Outcome:
-    """Seconds per order and in total, PC-Winter and Data Shapley."""
+    """Seconds per order and in total, PC-Winter and Data Shapley; beside the ridge head what softmax would take."""
     outcome = Outcome(study.title("efficiency"))
-    rows = []
     paper = HOURS.get(study.dataset, {})
     methods = {
         "PC-Winter": [study.pc_winter("own", seed) for seed in range(seeds)],
         "Data Shapley": [study.data_shapley(seed) for seed in range(seeds)],
     }
+    rows: list[Row] = []
     for method, rankings in methods.items():
         hours = paper.get(method, (None, None, None))
         rows.append(
@@ -62,5 +72,40 @@ def efficiency(study: Study, seeds: int) -> Outcome:
                 ),
             }
         )
+    if study.head == "ridge":
+        for method, model in zip(methods, _softmax_models(study), strict=True):
+            models = float(np.mean([ranking.evaluations / ranking.orders for ranking in methods[method]]))
+            rows.append(
+                {
+                    "method": f"{method}, softmax",
+                    "head": "softmax",
+                    "seconds an order": model * models,
+                    "microseconds an evaluation": 1e6 * model,
+                }
+            )
+        outcome.notes.append(
+            f"The softmax head's time is that of {MODELS} models along one order, each from scratch, times the "
+            "evaluations of an order; `--head softmax` measures whole valuations."
+        )
     outcome.tables[outcome.name] = rows
     return outcome
+
+
+@one_thread()
+def _softmax_models(study: Study) -> tuple[float, float]:
+    """Seconds of a softmax model, mean along an order of players, and along one of nodes."""
+    tree = contribution_tree(study.graph, study.hops)
+    players, _, _ = graph_game(study.graph, tree, "softmax")
+    nodes = node_game(study.graph, hops=study.hops, metric=METRICS["accuracy"], head=study.graph.recipe)
+    rng = np.random.default_rng(0)
+    return _seconds(players, sampler(tree)(rng).players), _seconds(nodes, rng.permutation(nodes.n_players))
+
+
+def _seconds(game: GraphGame | NodeGame, order: IntArray) -> float:
+    place = np.argsort(order)
+    game.utility(place < 0)  # compiles, if it must
+    counts = np.unique(np.linspace(1, len(order), MODELS).astype(np.int64)).tolist()
+    began = time.perf_counter()
+    for count in counts:
+        game.utility(place < count)
+    return (time.perf_counter() - began) / len(counts)

@@ -147,7 +147,8 @@ def _time(study: Tables) -> Iterator[str]:
     if not table:
         return
     said = []
-    for method, row in table.items():
+    for method in ("PC-Winter", "Data Shapley"):
+        row = table[method]
         hours = row.get("paper hours in total")
         paper = f"; paper {row['paper orders']:.0f} orders, {hours:.1f} GPU hours" if hours else ""
         limit = ", its limit" if paper and (study.dataset, method) in LIMITED else ""
