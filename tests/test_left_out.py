@@ -10,7 +10,7 @@ from pcwinter.baselines import all_edges, leave_one_out_edges, leave_one_out_nod
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.induced import node_game
-from pcwinter.left_out import leave_one_out
+from pcwinter.left_out import leave_out_edges, leave_out_nodes
 from pcwinter.metrics import METRICS
 
 Floats = npt.NDArray[np.float64]
@@ -109,18 +109,34 @@ def test_the_only_labelled_node(head: Ridge | Recipe, metric: str) -> None:
 def test_everything_is_put_back(head: Ridge | Recipe, hops: int) -> None:
     graph = random_graph(13, n=16, probability=0.2, n_train=4, n_classes=2, n_val=20)
     game = node_game(graph, hops=hops, metric=METRICS["log-likelihood"], head=head, reach=hops + 1)
-    place = np.searchsorted(game.nodes, all_edges(graph)[np.isin(all_edges(graph), game.nodes).all(axis=1)])
-    alone = np.stack([np.arange(game.n_players), np.full(game.n_players, -1)], axis=1)
-    pairs = np.concatenate([place, alone])
-    value, evaluations = leave_one_out(game, pairs)
-    for order in (np.arange(len(pairs))[::-1], np.random.default_rng(0).permutation(len(pairs))):
-        again, as_many = leave_one_out(game, pairs[order])
-        assert (again == value[order]).all()
-        assert as_many == evaluations
-    for k in range(0, len(pairs), 5):
-        assert leave_one_out(game, pairs[k : k + 1])[0] == value[k]
-    turned, _ = leave_one_out(game, place[:, ::-1].copy())
-    np.testing.assert_allclose(turned, value[: len(place)], atol=1e-12)
+    inside = np.isin(all_edges(graph), game.nodes).all(axis=1)
+    edges = np.searchsorted(game.nodes, all_edges(graph)[inside])
+    for leave_out, items in ((leave_out_edges, edges), (leave_out_nodes, np.arange(game.n_players))):
+        value, evaluations = leave_out(game, items)
+        for order in (np.arange(len(items))[::-1], np.random.default_rng(0).permutation(len(items))):
+            again, as_many = leave_out(game, items[order])
+            assert (again == value[order]).all()
+            assert as_many == evaluations
+        for k in range(0, len(items), 5):
+            assert leave_out(game, items[k : k + 1])[0] == value[k]
+    turned, _ = leave_out_edges(game, edges[:, ::-1].copy())
+    np.testing.assert_allclose(turned, leave_out_edges(game, edges)[0], atol=1e-12)
+
+
+@HEADS
+def test_progress_and_chunks(head: Ridge | Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = random_graph(13, n=16, probability=0.2, n_train=4, n_classes=2, n_val=20)
+    for left_out in (leave_one_out_nodes, leave_one_out_edges):
+        heard: list[int] = []
+        whole = left_out(graph, head, metric="log-likelihood")
+        monkeypatch.setattr("pcwinter.left_out.CHUNK", 3)
+        parts = left_out(graph, head, metric="log-likelihood", progress=heard.append)
+        monkeypatch.undo()
+        assert (parts.value == whole.value).all()
+        assert parts.evaluations == whole.evaluations
+        assert heard == sorted(set(heard))
+        assert 0 < heard[-1] <= len(whole.items)
+        assert len(heard) > 1
 
 
 def test_a_graph_without_edges() -> None:

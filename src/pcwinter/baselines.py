@@ -20,7 +20,7 @@ from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.heads.softmax import Softmax
 from pcwinter.induced import node_game, steps_to_labelled
-from pcwinter.left_out import leave_one_out
+from pcwinter.left_out import Told, leave_out_edges, leave_out_nodes
 from pcwinter.metrics import find_metric
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import propagate
@@ -113,14 +113,18 @@ def betweenness(graph: Graph) -> Ranking:
     return _plain("betweenness", all_edges(graph), values)
 
 
-def leave_one_out_nodes(graph: Graph, head: Head, *, hops: int = 2, metric: str = "accuracy") -> Ranking:
-    """U(training graph) - U(training graph without the node)."""
-    return _left_out(graph, head, hops, metric, near_nodes(graph, hops))
+def leave_one_out_nodes(
+    graph: Graph, head: Head, *, hops: int = 2, metric: str = "accuracy", progress: Told | None = None
+) -> Ranking:
+    """U(training graph) - U(training graph without the node); `progress` hears how many are done."""
+    return _left_out(graph, head, hops, metric, near_nodes(graph, hops), progress)
 
 
-def leave_one_out_edges(graph: Graph, head: Head, *, hops: int = 2, metric: str = "accuracy") -> Ranking:
-    """U(training graph) - U(training graph without the edge)."""
-    return _left_out(graph, head, hops, metric, all_edges(graph))
+def leave_one_out_edges(
+    graph: Graph, head: Head, *, hops: int = 2, metric: str = "accuracy", progress: Told | None = None
+) -> Ranking:
+    """U(training graph) - U(training graph without the edge); `progress` hears how many are done."""
+    return _left_out(graph, head, hops, metric, all_edges(graph), progress)
 
 
 def data_shapley(
@@ -297,19 +301,17 @@ def _plain(method: str, items: IntArray, values: Callable[[IntArray], FloatArray
 
 
 @one_thread()
-def _left_out(graph: Graph, head: Head, hops: int, metric: str, items: IntArray) -> Ranking:
+def _left_out(graph: Graph, head: Head, hops: int, metric: str, items: IntArray, told: Told | None) -> Ranking:
     """The degrees of nodes K steps away count, so one step more is taken in; edges farther away change nothing."""
+    leave_out = leave_out_edges if items.ndim == 2 else leave_out_nodes
     game = node_game(graph, hops=hops, metric=find_metric(metric), head=head_of(graph, head, hops), reach=hops + 1)
-    leave_one_out(game, np.empty((0, 2), dtype=np.int64))  # compiles, if it must
+    leave_out(game, np.empty((0, *items.shape[1:]), dtype=np.int64))  # compiles, if it must
     began = time.perf_counter()
-    ends = items if items.ndim == 2 else np.stack([items, items], axis=1)
-    at = np.searchsorted(game.nodes, ends)
-    inside = np.isin(ends, game.nodes).all(axis=1)
-    pairs = at[inside].astype(np.int64)
-    if items.ndim == 1:
-        pairs[:, 1] = -1
+    inside = np.isin(items, game.nodes)
+    if items.ndim == 2:
+        inside = np.asarray(inside.all(axis=1))
     value = np.zeros(len(items))
-    value[inside], evaluations = leave_one_out(game, pairs)
+    value[inside], evaluations = leave_out(game, np.searchsorted(game.nodes, items[inside]), told)
     seconds = time.perf_counter() - began
     return Ranking(
         "leave-one-out", items, value * game.unit, np.full(len(value), np.nan), 0, evaluations, seconds, "Exact."

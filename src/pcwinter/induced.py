@@ -225,15 +225,15 @@ def add(place: Place, rows: Rows, v: int, stamp: int, n_rows: int) -> bool:
     # near: v, its neighbours and theirs, whose T1 or degree changed
     for level in range(1, place.hops - 1):
         n_near = widen(place, rows, n_near, stamp + level)
-        sum_up_near(place, rows, n_near, level, -1, -1)
+        sum_up_near(place, rows, n_near, level)
     if place.hops > 1:
         n_near = widen(place, rows, n_near, stamp + place.hops)
-    return renew(place, rows, n_near, n_rows, -1, -1)
+    return renew(place, rows, n_near, n_rows)
 
 
 @compiled
-def renew(place: Place, rows: Rows, n_near: int, n_rows: int, a: int, b: int) -> bool:
-    """Compute the rows of the labelled nodes near by again, without the edge {a, b}; False if there are none."""
+def renew(place: Place, rows: Rows, n_near: int, n_rows: int) -> bool:
+    """Compute the rows of the labelled nodes near by again; False if there are none."""
     changed = False
     total = np.empty(place.vectors.shape[1])
     n_val = rows.cross.shape[1]
@@ -244,7 +244,7 @@ def renew(place: Place, rows: Rows, n_near: int, n_rows: int, a: int, b: int) ->
             continue
         changed = True
         if place.hops > 1:
-            sum_up(place, rows, rows.sums[place.hops - 2], r, b if r == a else (a if r == b else -1), total)
+            sum_up(place, rows, rows.sums[place.hops - 2], r, total)
         else:
             total[:] = rows.sums[0, place.line[r]]
         scale = rows.degree[r] ** -0.5
@@ -278,22 +278,21 @@ def widen(place: Place, rows: Rows, n_near: int, stamp: int) -> int:
 
 
 @compiled
-def sum_up_near(place: Place, rows: Rows, n_near: int, level: int, a: int, b: int) -> None:
-    """T(level + 1) of the nodes in the list from those below, without the edge {a, b}."""
+def sum_up_near(place: Place, rows: Rows, n_near: int, level: int) -> None:
+    """T(level + 1) of the nodes in the list from those below."""
     for k in range(n_near):
         w = rows.near[k]
         if place.depth[w] < place.hops - level:
-            other = b if w == a else (a if w == b else -1)
-            sum_up(place, rows, rows.sums[level - 1], w, other, rows.sums[level, place.line[w]])
+            sum_up(place, rows, rows.sums[level - 1], w, rows.sums[level, place.line[w]])
 
 
 @compiled
-def sum_up(place: Place, rows: Rows, below: FloatArray, w: int, without: int, into: FloatArray) -> None:
-    """Tk_w = sum over u in N[w] of T(k-1)_u / d_u; the neighbour `without` is not there."""
+def sum_up(place: Place, rows: Rows, below: FloatArray, w: int, into: FloatArray) -> None:
+    """Tk_w = sum over u in N[w] of T(k-1)_u / d_u."""
     into[:] = below[place.line[w]] / rows.degree[w]
     for e in range(place.indptr[w], place.indptr[w + 1]):
         u = place.indices[e]
-        if rows.degree[u] > 0 and u != without:
+        if rows.degree[u] > 0:
             accumulate(into, 1 / rows.degree[u], below[place.line[u]])
 
 

@@ -1,6 +1,17 @@
-"""Graph -> leave-one-out values: what the whole training graph loses with one node, or with one edge."""
+"""Graph -> leave-one-out values: what the whole training graph loses with one node, or with one edge.
 
+A node is taken out of the sums of its neighbourhood, and the rows near by are summed up anew. An edge {a, b} changes
+the propagation S = D^-1/2 A D^-1/2 in the rows and columns of a and b only. With Hj = S^j X,
+
+    S'^K X - S^K X = sum over i + j = K - 1 of S'^i (S' - S) Hj
+
+moves all rows within the span of H0, ..., HK of a and b: an edge costs these few vectors, however many rows it moves.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,134 +21,267 @@ from pcwinter._types import FloatArray, IntArray
 from pcwinter.induced import NodeGame, Place, Rows, accumulate, add, empty_rows, renew, scores_of, sum_up_near, widen
 from pcwinter.metrics import measure
 
+CHUNK = 500  # nodes or edges between two words about progress
 
-def leave_one_out(game: NodeGame, pairs: IntArray) -> tuple[FloatArray, int]:
-    """(m,) U(all) - U(without), in units, for each row (a, b) of `pairs`, and the number of utilities computed.
+Told: TypeAlias = Callable[[int], None]  # how many are done
 
-    (a, b) is an edge between two players of the game, (a, -1) the player a.
-    """
-    values = np.empty(len(pairs))
-    if game.recipe is None:
-        rows = empty_rows(game.place)
-        full, evaluations = _leave_out(game.place, rows, pairs, game.metric.code, game.empty, values)
-        return full - values, evaluations
-    evaluations = 1
-    everybody = np.ones(game.n_players, dtype=np.bool_)
-    for k, (a, b) in enumerate(pairs.tolist()):
-        hops = game.place.hops
-        if game.changes([a], hops + 1, everybody) if b < 0 else game.changes([a, b], hops, everybody):
-            values[k] = _utility_without(game, a, b)
-            evaluations += 1
-        else:
-            values[k] = game.full
+
+class Powers(NamedTuple):
+    """What the edges read: nodes from small to large depth, so that the labelled ones come first."""
+
+    indptr: IntArray
+    indices: IntArray
+    weight: FloatArray  # S
+    degree: FloatArray  # (n,) with the node itself
+    label: IntArray  # (t,)
+    begin: IntArray  # (K + 2,) where the lines of each power begin in `vectors`
+    vectors: FloatArray  # Hj of the nodes within K - j steps of a labelled one: products with validation, coordinates
+    kernel: FloatArray  # (t, t) with the constant and the penalty
+
+
+def leave_out_nodes(game: NodeGame, players: IntArray, told: Told | None = None) -> tuple[FloatArray, int]:
+    """(m,) U(all) - U(without) for each player, in units, and the number of utilities computed."""
+    if game.recipe is not None:
+        return _train_without(game, [[player] for player in players.tolist()], told)
+    rows = empty_rows(game.place)
+    _gather(game.place, rows)
+    whole = deepcopy(rows)
+
+    def fill(part: IntArray, values: FloatArray) -> int:
+        return int(_without_nodes(game.place, rows, whole, part, game.metric.code, game.empty, game.full, values))
+
+    return _in_chunks(game, fill, players, told)
+
+
+def leave_out_edges(game: NodeGame, edges: IntArray, told: Told | None = None) -> tuple[FloatArray, int]:
+    """(m,) U(all) - U(without) for each edge (a, b) between players, in units, and the number of utilities computed."""
+    if game.recipe is not None:
+        return _train_without(game, edges.tolist(), told)
+    powers = _powers(game)
+
+    def fill(part: IntArray, values: FloatArray) -> int:
+        return int(_without_edges(game.place, powers, part, game.metric.code, game.full, values))
+
+    return _in_chunks(game, fill, game.place.line[edges], told)
+
+
+def _in_chunks(
+    game: NodeGame, fill: Callable[[IntArray, FloatArray], int], items: IntArray, told: Told | None
+) -> tuple[FloatArray, int]:
+    values, evaluations = np.empty(len(items)), 1
+    for begin in range(0, max(len(items), 1), CHUNK):  # once at least, which compiles
+        part = slice(begin, begin + CHUNK)
+        evaluations += fill(items[part], values[part])
+        if told is not None:
+            told(min(begin + CHUNK, len(items)))
     return game.full - values, evaluations
 
 
-def _utility_without(game: NodeGame, a: int, b: int) -> float:
-    """From scratch, for the softmax head."""
+def _train_without(game: NodeGame, gone: list[list[int]], told: Told | None) -> tuple[FloatArray, int]:
+    """From scratch, for the softmax head; an edge has two ends, a node is one."""
+    values, evaluations = np.full(len(gone), game.full), 1
     everybody = np.ones(game.n_players, dtype=np.bool_)
-    if b < 0:
-        everybody[a] = False
-        return game.utility(everybody)
-    gone = sp.csr_array((np.ones(2), ([a, b], [b, a])), shape=game.adjacency.shape)
-    return replace(game, adjacency=sp.csr_array(game.adjacency - gone)).utility(everybody)
+    for k, ends in enumerate(gone):
+        if game.changes(ends, game.place.hops + (len(ends) == 1), everybody):
+            if len(ends) == 1:
+                left = everybody.copy()
+                left[ends] = False
+                values[k] = game.utility(left)
+            else:
+                edge = sp.csr_array((np.ones(2), (ends, ends[::-1])), shape=game.adjacency.shape)
+                values[k] = replace(game, adjacency=sp.csr_array(game.adjacency - edge)).utility(everybody)
+            evaluations += 1
+        if told is not None:
+            told(k + 1)
+    return game.full - values, evaluations
+
+
+def _powers(game: NodeGame) -> Powers:
+    place = game.place
+    by_depth = np.argsort(place.line)
+    within = [int((place.depth <= place.hops - j).sum()) for j in range(place.hops + 1)]
+    adjacency = sp.csr_array(game.adjacency[by_depth][:, by_depth]) + sp.eye_array(game.n_players, format="csr")
+    degree = np.asarray(adjacency.sum(axis=1), dtype=np.float64)
+    scale = sp.diags_array(degree**-0.5)
+    weights = sp.csr_array(scale @ adjacency @ scale)
+    weights.sort_indices()
+    begin = np.concatenate([[0], np.cumsum(within)])
+    vectors = np.empty((begin[-1], place.vectors.shape[1]))
+    vectors[: within[0]] = place.vectors
+    for j in range(place.hops):
+        below, above = vectors[begin[j] : begin[j + 1]], vectors[begin[j + 1] : begin[j + 2]]
+        above[:] = weights[: within[j + 1], : within[j]] @ below
+    rows = vectors[begin[place.hops] :, place.ends[-1] :]
+    return Powers(
+        indptr=weights.indptr.astype(np.int64),
+        indices=weights.indices.astype(np.int64),
+        weight=weights.data,
+        degree=degree,
+        label=place.label[by_depth[: within[-1]]],
+        begin=begin,
+        vectors=vectors,
+        kernel=rows @ rows.T + place.constant + place.penalty * np.eye(len(rows)),
+    )
 
 
 @compiled
-def _leave_out(
-    place: Place, rows: Rows, pairs: IntArray, code: int, empty: float, values: FloatArray
-) -> tuple[float, int]:
-    """Fill the utilities without each pair; returns the utility of all, and how many utilities were computed."""
+def _without_edges(place: Place, powers: Powers, edges: IntArray, code: int, full: float, values: FloatArray) -> int:
+    """Fill the utilities without each edge; returns how many were computed."""
+    n_rows, n_val, hops = len(powers.label), place.ends[-1], place.hops
+    rows = powers.vectors[powers.begin[hops] :]
+    cross = rows[:, :n_val] + place.constant
+    coordinates = np.ascontiguousarray(rows[:, n_val:])
+    target = np.zeros((n_rows, len(place.ends) - 1))
+    for r in range(n_rows):
+        target[r, powers.label[r]] = 1.0
+    now = np.empty((len(powers.degree), 4))
+    after = np.empty_like(now)
     nothing = np.empty(0)
-    stamp, n_rows = 0, 0
+    evaluations = 0
+    for k in range(len(edges)):
+        moved = _moves(powers, edges[k, 0], edges[k, 1], hops, now, after)
+        used = np.array([i for i in range(moved.shape[1]) if np.any(moved[:, i] != 0)])
+        if len(used) == 0:
+            values[k] = full
+            continue
+        move = np.ascontiguousarray(moved[:, used])
+        lines = np.array([powers.begin[i // 2] + edges[k, i % 2] for i in used])
+        near = powers.vectors[lines]
+        axes = np.ascontiguousarray(near[:, n_val:])
+        products = coordinates @ axes.T
+        half = products + 0.5 * (move @ (axes @ axes.T))  # so that both halves give the kernel of the moved rows
+        system = powers.kernel + move @ half.T + half @ move.T
+        weights = np.ascontiguousarray(np.linalg.solve(system, target).T)
+        scores = weights @ cross + (weights @ move) @ np.ascontiguousarray(near[:, :n_val])
+        values[k] = measure(code, scores, place.ends, place.temperature, place.tie, nothing)
+        evaluations += 1
+    return evaluations
+
+
+@compiled
+def _moves(powers: Powers, a: int, b: int, hops: int, now: FloatArray, after: FloatArray) -> FloatArray:
+    """(t, 2K + 2) how far the row of each labelled node moves along H0 of a and of b, H1 of a and of b, ...
+
+    Without the edge, S' = F S F off {a, b}, where F is sqrt(d / (d - 1)) at a and at b and else 1. The columns of `now`
+    are S'^i times four vectors: a and b themselves, and the changes of their columns of S in all other rows.
+    """
+    n_rows = len(powers.label)
+    grow_a = (powers.degree[a] / (powers.degree[a] - 1)) ** 0.5
+    grow_b = (powers.degree[b] / (powers.degree[b] - 1)) ** 0.5
+    now[:] = 0.0
+    between = 0.0
+    for end in range(2):
+        u, other, grow = (a, b, grow_a) if end == 0 else (b, a, grow_b)
+        for e in range(powers.indptr[u], powers.indptr[u + 1]):
+            w = powers.indices[e]
+            if w == other:
+                between = powers.weight[e]
+            elif w != u:
+                now[w, 2 + end] = (grow - 1) * powers.weight[e]
+        now[u, end] = 1.0
+    moved = np.zeros((n_rows, 2 * hops + 2))
+    for i in range(hops):
+        j = hops - 1 - i
+        for r in range(n_rows):
+            moved[r, 2 * j] += (
+                now[r, 0] * grow_a * (grow_a - 1) / powers.degree[a] - now[r, 1] * grow_b * between + now[r, 2]
+            )
+            moved[r, 2 * j + 1] += (
+                now[r, 1] * grow_b * (grow_b - 1) / powers.degree[b] - now[r, 0] * grow_a * between + now[r, 3]
+            )
+            moved[r, 2 * j + 2] += now[r, 0] * (grow_a - 1)
+            moved[r, 2 * j + 3] += now[r, 1] * (grow_b - 1)
+        if j == 0:
+            break
+        for r in range(n_rows if j == 1 else len(now)):  # the last time only labelled nodes are asked for
+            after[r] = 0.0
+            for e in range(powers.indptr[r], powers.indptr[r + 1]):
+                w = powers.indices[e]
+                if (r == a and w == b) or (r == b and w == a):
+                    continue
+                weight = powers.weight[e]
+                for u in (r, w):
+                    weight *= grow_a if u == a else (grow_b if u == b else 1.0)
+                for c in range(4):
+                    after[r, c] += weight * now[w, c]
+        now, after = after, now
+    return moved
+
+
+@compiled
+def _gather(place: Place, rows: Rows) -> None:
+    """Let everybody join."""
+    n_rows = 0
     for v in range(len(place.label)):
-        stamp += place.hops + 2
         if place.label[v] >= 0:
             rows.place[v] = n_rows
             rows.label[n_rows] = place.label[v]
             n_rows += 1
-        add(place, rows, v, stamp, n_rows)
-    full = measure(code, scores_of(place, rows, n_rows, -1), place.ends, place.temperature, place.tie, nothing)
-    degree, kernel = rows.degree.copy(), rows.kernel.copy()
-    cross, coordinates = rows.cross.copy(), rows.coordinates.copy()
-    sums = rows.sums.copy()
-    evaluations = 1
-    for k in range(len(pairs)):
-        stamp += place.hops + 2
-        a, b = pairs[k]
-        touched = _remove(place, rows, a, b, stamp)
+        add(place, rows, v, (v + 1) * (place.hops + 2), n_rows)
+
+
+@compiled
+def _without_nodes(
+    place: Place, rows: Rows, whole: Rows, players: IntArray, code: int, empty: float, full: float, values: FloatArray
+) -> int:
+    """Fill the utilities without each player, and put it back as in `whole`; returns how many were computed."""
+    nothing = np.empty(0)
+    n_rows, evaluations = len(rows.label), 0
+    rows.mark[:] = 0
+    for k in range(len(players)):
+        stamp = (k + 1) * (place.hops + 2)
+        a = players[k]
+        touched = _remove(place, rows, a, stamp)
         # the list of nodes grows with every level, so what was touched at the last holds all that must be put back
         for level in range(1, place.hops - 1):
             touched = widen(place, rows, touched, stamp + level)
-            sum_up_near(place, rows, touched, level, a, b)
+            sum_up_near(place, rows, touched, level)
         if place.hops > 1:
             touched = widen(place, rows, touched, stamp + place.hops)
-        gone = rows.place[a] if b < 0 else -1
-        if renew(place, rows, touched, n_rows, a, b) or gone >= 0:
+        gone = rows.place[a]
+        values[k] = full
+        if renew(place, rows, touched, n_rows) or gone >= 0:
+            values[k] = empty
             if n_rows - (gone >= 0) > 0:
                 scores = scores_of(place, rows, n_rows, gone)
                 values[k] = measure(code, scores, place.ends, place.temperature, place.tie, nothing)
-            else:
-                values[k] = empty
             evaluations += 1
-        else:
-            values[k] = full
-        rows.degree[a] = degree[a]
+        rows.degree[a] = whole.degree[a]
         for i in range(touched):
             w = rows.near[i]
-            rows.degree[w] = degree[w]
+            rows.degree[w] = whole.degree[w]
             if place.depth[w] < place.hops:
-                rows.sums[:, place.line[w]] = sums[:, place.line[w]]
+                rows.sums[:, place.line[w]] = whole.sums[:, place.line[w]]
             at = rows.place[w]
             if at >= 0:
-                rows.cross[at] = cross[at]
-                rows.coordinates[at] = coordinates[at]
-                rows.kernel[at] = kernel[at]
-                rows.kernel[:, at] = kernel[:, at]
-    return full, evaluations
+                rows.cross[at] = whole.cross[at]
+                rows.coordinates[at] = whole.coordinates[at]
+                rows.kernel[at] = whole.kernel[at]
+                rows.kernel[:, at] = whole.kernel[:, at]
+    return evaluations
 
 
 @compiled
-def _remove(place: Place, rows: Rows, a: int, b: int, stamp: int) -> int:
-    """Take the edge {a, b}, or the node a, out of degrees and T1; lists what changed, and returns how many."""
+def _remove(place: Place, rows: Rows, a: int, stamp: int) -> int:
+    """Take the node a out of degrees and T1; lists what changed, and returns how many."""
     found = 0
     weight = rows.degree[a] ** -0.5
-    if b < 0:
-        rows.degree[a] = 0.0
-        for e in range(place.indptr[a], place.indptr[a + 1]):
-            u = place.indices[e]
-            found = _shrink(place, rows, u, -1, stamp, found)
-            _take(place, rows, u, weight, a)
-        return found
-    other = rows.degree[b] ** -0.5
-    found = _shrink(place, rows, a, b, stamp, found)
-    found = _shrink(place, rows, b, a, stamp, found)
-    _take(place, rows, a, other, b)
-    _take(place, rows, b, weight, a)
-    return found
-
-
-@compiled
-def _take(place: Place, rows: Rows, u: int, weight: float, gone: int) -> None:
-    """Take the part of a neighbour out of T1 of node u."""
-    if place.depth[u] < place.hops:
-        accumulate(rows.sums[0, place.line[u]], -weight, place.vectors[place.line[gone]])
-
-
-@compiled
-def _shrink(place: Place, rows: Rows, u: int, without: int, stamp: int, found: int) -> int:
-    """Node u loses one neighbour: its part in T1 of itself and of the others grows."""
-    before = rows.degree[u] ** -0.5
-    rows.degree[u] -= 1
-    change = rows.degree[u] ** -0.5 - before
-    for f in range(place.indptr[u] - 1, place.indptr[u + 1]):
-        w = u if f < place.indptr[u] else place.indices[f]
-        if rows.degree[w] == 0 or w == without:
-            continue
-        if place.depth[w] < place.hops:
-            accumulate(rows.sums[0, place.line[w]], change, place.vectors[place.line[u]])
-        if rows.mark[w] != stamp:
-            rows.mark[w] = stamp
-            rows.near[found] = w
-            found += 1
+    rows.degree[a] = 0.0
+    for e in range(place.indptr[a], place.indptr[a + 1]):
+        u = place.indices[e]
+        before = rows.degree[u] ** -0.5
+        rows.degree[u] -= 1
+        change = rows.degree[u] ** -0.5 - before
+        for f in range(place.indptr[u] - 1, place.indptr[u + 1]):
+            w = u if f < place.indptr[u] else place.indices[f]
+            if rows.degree[w] == 0:
+                continue
+            if place.depth[w] < place.hops:
+                accumulate(rows.sums[0, place.line[w]], change, place.vectors[place.line[u]])
+            if rows.mark[w] != stamp:
+                rows.mark[w] = stamp
+                rows.near[found] = w
+                found += 1
+        if place.depth[u] < place.hops:
+            accumulate(rows.sums[0, place.line[u]], -weight, place.vectors[place.line[a]])
     return found

@@ -34,12 +34,13 @@ from pcwinter.experiments.curves import Curve, addable, added, droppable, droppe
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.judging import Judge
-from pcwinter.progress import Display
+from pcwinter.progress import LOG, Display
 from pcwinter.stopping import Rule, at_most, converged, evaluations, seconds
 from pcwinter.stopping import permutations as exactly
 from pcwinter.valuation import Values
 
 QUICK = 20  # orders of a quick valuation
+LONG = 5  # seconds that are worth a word
 MANY = 5_000  # nodes from which on values take minutes
 
 
@@ -215,22 +216,26 @@ class Study:
         makers: dict[str, Callable[[], Ranking]] = {
             "random": lambda: random_nodes(graph, hops=hops, seed=seed),
             "degree": lambda: degree(graph, hops=hops),
-            "leave-one-out": lambda: leave_one_out_nodes(graph, self.parameters, hops=hops),
+            "leave-one-out": lambda: leave_one_out_nodes(
+                graph, self.parameters, hops=hops, progress=self._telling(method)
+            ),
             "random edges": lambda: random_edges(graph, seed=seed),
             "betweenness": lambda: betweenness(graph),
-            "leave-one-out edges": lambda: leave_one_out_edges(graph, self.parameters, hops=hops),
+            "leave-one-out edges": lambda: leave_one_out_edges(
+                graph, self.parameters, hops=hops, progress=self._telling(method)
+            ),
         }
         return self._once(method, seed if method.startswith("random") else 0, makers[method])
 
     def dropping(self, ranking: Ranking, seed: int, which: str = "unlabelled") -> Curve:
         """The curve of a node ranking."""
-        return self._judged(dropped, droppable(self.judge, ranking, which, seed))
+        return self._judged(f"{ranking.method}, seed {seed}", dropped, droppable(self.judge, ranking, which, seed))
 
     def adding(self, ranking: Ranking, seed: int, rest: float = 0.0) -> Curve:
         """The curve of an edge ranking."""
-        return self._judged(added, addable(self.judge, ranking, seed, rest))
+        return self._judged(f"{ranking.method}, seed {seed}", added, addable(self.judge, ranking, seed, rest))
 
-    def _judged(self, make: Callable[[Judge, IntArray, int], Curve], best_first: IntArray) -> Curve:
+    def _judged(self, what: str, make: Callable[[Judge, IntArray, int], Curve], best_first: IntArray) -> Curve:
         """A curve from the disk, or made now and kept."""
         settings = (self.fingerprint, self.hops, self.points, best_first.shape, metadata.version("pcwinter"))
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
@@ -239,10 +244,29 @@ class Study:
             count, accuracy = json.loads(path.read_text(encoding="utf-8"))
             return Curve(np.array(count, dtype=np.int64), np.array(accuracy, dtype=np.float64))
         except (OSError, ValueError, TypeError):  # not there, or damaged
+            began = time.perf_counter()
             curve = make(self.judge, best_first, self.points)
+            self._took(f"curve of {what}", began)
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, json.dumps([curve.count.tolist(), curve.accuracy.tolist()]).encode())
         return curve
+
+    def _took(self, what: str, began: float) -> None:
+        took = time.perf_counter() - began
+        if took > LONG:
+            self.say(f"{what}: {took:.1f} s")
+
+    def _telling(self, what: str) -> Callable[[int], None]:
+        """Says now and then how many are done."""
+        last = time.perf_counter()
+
+        def tell(done: int) -> None:
+            nonlocal last
+            if time.perf_counter() - last > LOG:
+                last = time.perf_counter()
+                self.say(f"{what}: {done:,} done")
+
+        return tell
 
     def _display(self, permutations: int | None) -> Display:
         return Display(permutations=permutations, max_seconds=self.max_seconds, quiet=self.quiet)
@@ -271,8 +295,7 @@ class Study:
                 self._known[key] = make()
                 path.parent.mkdir(parents=True, exist_ok=True)
                 replace_file(path, _write(self._known[key]))
-                if time.perf_counter() - began > 5:
-                    self.say(f"{method}, seed {seed}: {time.perf_counter() - began:.1f} s")
+                self._took(f"{method}, seed {seed}", began)
         return self._known[key]
 
 
