@@ -147,6 +147,10 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     assert (tmp_path / "out" / "toy judge unlabelled mine.svg").is_file()
     file.write_text("source,target,value\n2,0,3.0\n1,5,1\n")
     assert read_ranking(file, graph).items.tolist() == [[0, 2], [1, 5]]
+    file.write_text("node,value,value_path\n2,3.0,7\n3,2.5,8\n5,-1e-3,9\n")
+    assert read_ranking(file, graph, "value_path").value.tolist() == [7, 8, 9]
+    assert "toy judge unlabelled mine value_path" in judge_file(file, graph, "toy", column="value_path")
+    file.write_text("source,target,value\n2,0,3.0\n1,5,1\n")
     assert "toy judge edges mine" in judge_file(file, graph, "toy")
 
 
@@ -193,7 +197,10 @@ def test_the_commands(tmp_path: Path) -> None:
     )
     refused(call("reproduce", "everything", "--dataset", "demo"), "'everything' is not one of")
     refused(call("reproduce", "counts"), "Missing option '--dataset'")
-    refused(call("judge", tmp_path / "none.csv", "--dataset", "demo"), "No such file")
+    refused(call("judge", tmp_path / "none.csv", "--dataset", "demo"), "none.csv cannot be used (no such file or dir")
+    (tmp_path / "file").touch()
+    refused(call("reproduce", "counts", "--dataset", "demo", "--out", tmp_path / "file"), "cannot be used (not a dir")
+    refused(call("reproduce", "counts", "--dataset", "demo", "--max-seconds", "nan"), "--max-seconds is nan, expected")
 
 
 @quiet

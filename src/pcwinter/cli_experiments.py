@@ -74,9 +74,10 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
 @click.option(
     "--which", type=click.Choice(WHICH), default="unlabelled", show_default=True, help="Nodes that are dropped."
 )
+@click.option("--column", default="value", show_default=True, help="Column of FILE with the values.")
 @click.option("--out", type=RUN, callback=at_home, help="Directory for curve and figure; none are written by default.")
 @data_option
-def judge(file: Path, dataset: str, which: str, out: Path | None, data: Path | None) -> None:
+def judge(file: Path, dataset: str, which: str, column: str, out: Path | None, data: Path | None) -> None:
     """Put the values in FILE, by whatever method, on the curves of the experiments.
 
     FILE is a CSV with the columns node and value, or source, target and value. Nodes are dropped best first, edges
@@ -85,10 +86,10 @@ def judge(file: Path, dataset: str, which: str, out: Path | None, data: Path | N
 
     \b
     Examples:
-      pcwinter judge runs/cora/nodes.csv --dataset cora
+      pcwinter judge runs/cora/nodes.csv --dataset cora --column value_path
       pcwinter judge my_edges.csv --dataset citeseer --out runs/mine
     """
     from pcwinter.datasets import load
     from pcwinter.experiments import judge_file
 
-    click.echo(judge_file(file, load(dataset, data=data), dataset, which, out))
+    click.echo(judge_file(file, load(dataset, data=data), dataset, which, out, column))

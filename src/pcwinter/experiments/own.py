@@ -13,11 +13,18 @@ from pcwinter.graph import Graph
 from pcwinter.judging import Judge
 
 
-def judge_file(file: Path, graph: Graph, dataset: str, which: str = "unlabelled", out: Path | None = None) -> str:
+def judge_file(
+    file: Path,
+    graph: Graph,
+    dataset: str,
+    which: str = "unlabelled",
+    out: Path | None = None,
+    column: str = "value",
+) -> str:
     """The summary of the curve, as a table; curve and figure are written into `out`."""
     if out is not None:
         check_figures()
-    ranking = read_ranking(file, graph)
+    ranking = read_ranking(file, graph, column)
     judge, text = Judge(graph), ""
     if ranking.items.ndim == 2:
         outcome = Outcome(f"{dataset} judge edges {ranking.method}", x="edges added")
@@ -55,8 +62,11 @@ def _near(ranking: Ranking, graph: Graph, which: str, file: Path) -> tuple[Ranki
     return Ranking(ranking.method, near, value[near], np.full(len(near), np.nan)), text
 
 
-def read_ranking(file: Path, graph: Graph) -> Ranking:
-    """Values of nodes (node, value) or of edges (source, target, value); other columns are not looked at."""
+def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
+    """Values of nodes (node, value) or of edges (source, target, value); other columns are not looked at.
+
+    `column` is the one with the values; if it is not `value`, the method is named by the file and by it.
+    """
     try:
         with file.open(newline="", encoding="utf-8-sig") as opened:
             reader = csv.DictReader(opened)
@@ -65,9 +75,9 @@ def read_ranking(file: Path, graph: Graph) -> Ranking:
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{file} is not a CSV file in UTF-8 ({error}): write it again") from error
     keys = ["source", "target"] if {"source", "target"} <= set(columns) else ["node"]
-    if not {*keys, "value"} <= set(columns):
+    if not {*keys, column} <= set(columns):
         found = ", ".join(map(str, columns)) or "nothing"
-        raise ValueError(f"{file} has the columns {found}: expected node and value, or source, target and value")
+        raise ValueError(f"{file} has the columns {found}: expected node and {column}, or source, target and {column}")
     if not rows:
         raise ValueError(f"{file} has no line below its header: expected one for every node or edge")
     number = {str(name): k for k, name in enumerate(graph.ids.tolist())}
@@ -77,11 +87,11 @@ def read_ranking(file: Path, graph: Graph) -> Ranking:
         if unknown:
             raise ValueError(f"line {line} of {file} names {unknown[0]!r}, which is no node of the graph: correct it")
         try:
-            value = float(row["value"])
+            value = float(row[column])
         except (TypeError, ValueError):
             value = math.nan
         if not math.isfinite(value):
-            raise ValueError(f"line {line} of {file} has the value {row['value']!r}, expected a finite number")
+            raise ValueError(f"line {line} of {file} has the value {row[column]!r}, expected a finite number")
         items.append(sorted(number[row[key]] for key in keys))
         values.append(value)
     array = np.array(items, dtype=np.int64)
@@ -102,4 +112,5 @@ def read_ranking(file: Path, graph: Graph) -> Ranking:
             raise ValueError(
                 f"line {line} of {file} names a validation or test node, which is not trained on: remove it"
             )
-    return Ranking(file.stem, array, np.array(values), np.full(len(values), np.nan))
+    method = file.stem if column == "value" else f"{file.stem} {column}"
+    return Ranking(method, array, np.array(values), np.full(len(values), np.nan))

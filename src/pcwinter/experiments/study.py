@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pcwinter import runs
-from pcwinter._options import whole_number
+from pcwinter._options import number, whole_number
 from pcwinter._types import IntArray
 from pcwinter.baselines import (
     Ranking,
@@ -322,7 +322,7 @@ def open_study(
         truncation=known.truncation,
         workers=whole_number("workers", workers, 1),
         quick=quick,
-        max_seconds=max_seconds,
+        max_seconds=None if max_seconds is None else number("max_seconds", max_seconds),
         quiet=quiet,
     )
 
