@@ -61,6 +61,16 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     assert "Both constraints" not in text  # which was not run
     assert not verdicts([Tables(folder, "cora", "ridge")])
     assert "on most graphs" not in verdicts([Tables(folder, "cora", "softmax")], "add-edges")
+    (folder / "cora efficiency.table.csv").write_text(
+        "method,orders,seconds an order,seconds in total\nPC-Winter,9,1,9\nData Shapley,8,2.5,20\n"
+        '"PC-Winter, softmax",9,4,36\n"Data Shapley, softmax",8,2,16\n'
+    )
+    text = verdicts([Tables(folder, "cora", "ridge")], "efficiency")
+    assert "- cora: yes, an order of Data Shapley takes 2.50 times as long (PC-Winter 9 orders, 9.0 s" in text
+    assert "- cora: no, an order of Data Shapley takes 0.50 times as long with softmax models." in text
+    (folder / "cora add-edges.table.csv").write_text("method,mean\nPC-Winter,0.6\n")
+    with pytest.raises(ValueError, match=r"a table of add-edges has no 'PC-Winter \(own\)': it is of another version"):
+        verdicts([Tables(folder, "cora", "ridge")])
 
 
 @quiet

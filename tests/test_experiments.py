@@ -1,6 +1,7 @@
 """Experiments: curves with known answers, studies that are resumed, and every command in its quick form."""
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from command import call, refused
 from pcwinter.baselines import Ranking
 from pcwinter.experiments import EXPERIMENTS, open_study, reproduce
 from pcwinter.experiments.curves import Curve, add_edges, addable, drop_nodes, steps
-from pcwinter.experiments.output import Outcome, markdown
+from pcwinter.experiments.output import Outcome, _panels, draw, markdown
 from pcwinter.experiments.own import judge_file, read_ranking
 from pcwinter.experiments.study import Study
 from pcwinter.judging import Judge
@@ -114,6 +115,8 @@ def test_every_experiment_in_its_quick_form(name: str, study: Study) -> None:
     assert (study.out / f"{stem}.md").read_text() in text + "\n"
     with (study.out / f"{stem}.table.csv").open(newline="") as file:
         assert list(csv.DictReader(file))
+    if name == "efficiency":
+        assert re.search(r"^\| Data Shapley, softmax \| softmax \|  \| 20\.0", text, re.MULTILINE)
     if name in ("counts", "efficiency"):
         return
     with (study.out / f"{stem}.csv").open(newline="") as file:
@@ -150,6 +153,8 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     file.write_text("node,value,value_path\n2,3.0,7\n3,2.5,8\n5,-1e-3,9\n")
     assert read_ranking(file, graph, "value_path").value.tolist() == [7, 8, 9]
     assert "toy judge unlabelled mine value_path" in judge_file(file, graph, "toy", column="value_path")
+    with pytest.raises(ValueError, match="the column 'node' holds no values"):
+        read_ranking(file, graph, "node")
     file.write_text("source,target,value\n2,0,3.0\n1,5,1\n")
     assert "toy judge edges mine" in judge_file(file, graph, "toy")
 
@@ -201,6 +206,21 @@ def test_the_commands(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     refused(call("reproduce", "counts", "--dataset", "demo", "--out", tmp_path / "file"), "cannot be used (not a dir")
     refused(call("reproduce", "counts", "--dataset", "demo", "--max-seconds", "nan"), "--max-seconds is nan, expected")
+
+
+def test_panels_of_own_and_path() -> None:
+    curve = Curve(np.array([0, 1]), np.array([0.5, 0.6]))
+    outcome = Outcome("toy", x="dropped")
+    for name in ("a, own", "a, path", "b, b, own", "b, b, path"):
+        outcome.add(name, 0, curve)
+    assert {level: list(methods) for level, methods in _panels(outcome).items()} == {
+        "own": ["a", "b, b"],
+        "path": ["a", "b, b"],
+    }
+    outcome.add("$dear$", 0, curve)
+    assert list(_panels(outcome)) == [""]
+    svg = draw([outcome, Outcome("other", x="dropped", curves={"only here": {0: curve}})])["svg"].decode()
+    assert all(f"<!-- {name} -->" in svg for name in ("a, own", "only here", "$dear$"))
 
 
 @quiet

@@ -1,5 +1,7 @@
 """Leave-one-out values against removing a node or an edge and computing from scratch."""
 
+from functools import partial
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -17,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 RIDGE = Ridge(0.7, 0.8, 0.4)
 RECIPE = Recipe(0.1, 12, 5e-4)
 HEADS = pytest.mark.parametrize("head", [RIDGE, RECIPE], ids=["ridge", "softmax"])
-HOPS = pytest.mark.parametrize("hops", [1, 2, 3])
+HOPS = pytest.mark.parametrize("hops", [1, 2, 3, 4])
 
 
 def everybody(graph: Graph) -> Mask:
@@ -123,19 +125,23 @@ def test_everything_is_put_back(head: Ridge | Recipe, hops: int) -> None:
     np.testing.assert_allclose(turned, leave_out_edges(game, edges)[0], atol=1e-12)
 
 
+def note(heard: list[tuple[int, int]], done: int, of: int) -> None:
+    heard.append((done, of))
+
+
 @HEADS
 def test_progress_and_chunks(head: Ridge | Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(13, n=16, probability=0.2, n_train=4, n_classes=2, n_val=20)
     for left_out in (leave_one_out_nodes, leave_one_out_edges):
-        heard: list[int] = []
+        heard: list[tuple[int, int]] = []
         whole = left_out(graph, head, metric="log-likelihood")
         monkeypatch.setattr("pcwinter.left_out.CHUNK", 3)
-        parts = left_out(graph, head, metric="log-likelihood", progress=heard.append)
+        parts = left_out(graph, head, metric="log-likelihood", progress=partial(note, heard))
         monkeypatch.undo()
         assert (parts.value == whole.value).all()
         assert parts.evaluations == whole.evaluations
         assert heard == sorted(set(heard))
-        assert 0 < heard[-1] <= len(whole.items)
+        assert 0 < heard[-1][0] == heard[0][1] <= len(whole.items)
         assert len(heard) > 1
 
 

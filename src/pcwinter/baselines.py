@@ -116,14 +116,14 @@ def betweenness(graph: Graph) -> Ranking:
 def leave_one_out_nodes(
     graph: Graph, head: Head, *, hops: int = 2, metric: str = "accuracy", progress: Told | None = None
 ) -> Ranking:
-    """U(training graph) - U(training graph without the node); `progress` hears how many are done."""
+    """U(training graph) - U(training graph without the node); `progress` hears how many are done, and of how many."""
     return _left_out(graph, head, hops, metric, near_nodes(graph, hops), progress)
 
 
 def leave_one_out_edges(
     graph: Graph, head: Head, *, hops: int = 2, metric: str = "accuracy", progress: Told | None = None
 ) -> Ranking:
-    """U(training graph) - U(training graph without the edge); `progress` hears how many are done."""
+    """U(training graph) - U(training graph without the edge); `progress` hears how many are done, and of how many."""
     return _left_out(graph, head, hops, metric, all_edges(graph), progress)
 
 

@@ -304,10 +304,10 @@ def main(arguments: list[str] | None = None) -> int:
     except EXPECTED as error:
         if os.environ.get("PCWINTER_TRACEBACK"):
             traceback.print_exc()
-        sentence = " ".join(str(error).split()) or type(error).__name__
+        sentence = _as_options(" ".join(str(error).split())) or type(error).__name__
         if isinstance(error, OSError) and error.strerror and error.filename is not None:
             sentence = f"{error.filename} cannot be used ({error.strerror.lower()}): check or change the path"
-        return _complain(f"pcwinter: {_as_options(sentence)}")
+        return _complain(f"pcwinter: {sentence}")
     return int(code or 0)
 
 

@@ -23,7 +23,7 @@ from pcwinter.metrics import measure
 
 CHUNK = 500  # nodes or edges between two words about progress
 
-Told: TypeAlias = Callable[[int], None]  # how many are done
+Told: TypeAlias = Callable[[int, int], None]  # how many are done, and of how many
 
 
 class Powers(NamedTuple):
@@ -73,7 +73,7 @@ def _in_chunks(
         part = slice(begin, begin + CHUNK)
         evaluations += fill(items[part], values[part])
         if told is not None:
-            told(min(begin + CHUNK, len(items)))
+            told(min(begin + CHUNK, len(items)), len(items))
     return game.full - values, evaluations
 
 
@@ -92,7 +92,7 @@ def _train_without(game: NodeGame, gone: list[list[int]], told: Told | None) -> 
                 values[k] = replace(game, adjacency=sp.csr_array(game.adjacency - edge)).utility(everybody)
             evaluations += 1
         if told is not None:
-            told(k + 1)
+            told(k + 1, len(gone))
     return game.full - values, evaluations
 
 

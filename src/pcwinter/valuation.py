@@ -87,7 +87,7 @@ class Values:
         """One line per undirected edge that has players.
 
         `value` sums the players whose last step it is and adds up to U(all) less the labelled nodes' own players;
-        `value_path` sums those whose path contains it, and suits choosing edges.
+        `value_path` sums those whose path contains it, and so counts what is reached through it.
         """
         table = _table(
             {

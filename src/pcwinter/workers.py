@@ -107,6 +107,7 @@ class Processes:
     def __init__(self, n: int, folder: Path) -> None:
         self.folder = folder
         self.workers: list[Worker] = []
+        self.asked: SimpleQueue[Request | None] = SimpleQueue()  # None: there will be no more
         try:
             for k in range(n):
                 self.workers.append(Worker(folder, folder / f"worker-{k}.log"))
@@ -120,7 +121,6 @@ class Processes:
             raise RuntimeError("this pool has ended, as every pool does after one run: open a new one")
         job.prepare()
         share(job, self.folder)
-        asked: SimpleQueue[Request | None] = SimpleQueue()
         pending: deque[SimpleQueue[Answer]] = deque()
         threads: list[threading.Thread] = []
 
@@ -134,25 +134,24 @@ class Processes:
         # as it can with those of `concurrent.futures`: then the end of the pool would wait for ever.
         try:
             for worker in self.workers:
-                thread = threading.Thread(target=worker.serve, args=(asked,), daemon=True)
+                thread = threading.Thread(target=worker.serve, args=(self.asked,), daemon=True)
                 thread.start()
                 threads.append(thread)
             for block in blocks:
                 pending.append(SimpleQueue())
-                asked.put((block, pending[-1]))
+                self.asked.put((block, pending[-1]))
                 if len(pending) == AHEAD * len(self.workers):
                     yield answer()
             while pending:
                 yield answer()
         finally:
             self.end()
-            for _ in self.workers:
-                asked.put(None)
             for thread in threads:
                 thread.join()
 
     def end(self) -> None:
         """Kill the processes, whatever they do."""
+        self.asked.put(None)
         for worker in self.workers:
             worker.end()
 
@@ -167,12 +166,13 @@ class Worker:
         self.process = self._start()
 
     def serve(self, asked: "SimpleQueue[Request | None]") -> None:
-        """Answer requests, in a thread that waits for the process, until there is None."""
+        """Answer requests, in a thread that waits for the process, until there is None, which is passed on."""
         for block, answered in iter(asked.get, None):
             try:
                 answered.put((self.ask(block), None))
             except BaseException as error:  # raised again in its turn
                 answered.put((None, error))
+        asked.put(None)
 
     def ask(self, block: Block) -> object:
         """The job's answer for a block, or its error; starts a new process when this one dies."""

@@ -79,13 +79,15 @@ def efficiency(study: Study, seeds: int) -> Outcome:
                 {
                     "method": f"{method}, softmax",
                     "head": "softmax",
+                    **spread("orders", [float(ranking.orders) for ranking in methods[method]]),
                     "seconds an order": model * models,
+                    "seconds in total": model * float(np.mean([ranking.evaluations for ranking in methods[method]])),
                     "microseconds an evaluation": 1e6 * model,
                 }
             )
         outcome.notes.append(
             f"The softmax head's time is that of {MODELS} models along one order, each from scratch, times the "
-            "evaluations of an order; `--head softmax` measures whole valuations."
+            "evaluations above; `--head softmax` measures whole valuations."
         )
     outcome.tables[outcome.name] = rows
     return outcome
@@ -98,14 +100,20 @@ def _softmax_models(study: Study) -> tuple[float, float]:
     players, _, _ = graph_game(study.graph, tree, "softmax")
     nodes = node_game(study.graph, hops=study.hops, metric=METRICS["accuracy"], head=study.graph.recipe)
     rng = np.random.default_rng(0)
-    return _seconds(players, sampler(tree)(rng).players), _seconds(nodes, rng.permutation(nodes.n_players))
+    order = sampler(tree, "dfs", study.truncation)(rng)
+    anyone = np.arange(nodes.n_players)
+    return (
+        _seconds(players, order.players, np.flatnonzero(order.visited)),
+        _seconds(nodes, rng.permutation(anyone), anyone),
+    )
 
 
-def _seconds(game: GraphGame | NodeGame, order: IntArray) -> float:
+def _seconds(game: GraphGame | NodeGame, order: IntArray, visits: IntArray) -> float:
+    """Mean over equally spaced visits."""
     place = np.argsort(order)
-    game.utility(place < 0)  # compiles, if it must
-    counts = np.unique(np.linspace(1, len(order), MODELS).astype(np.int64)).tolist()
+    game.utility(place >= 0)  # compiles, if it must
+    some = visits[np.unique(np.linspace(0, len(visits) - 1, MODELS).astype(np.int64))]
     began = time.perf_counter()
-    for count in counts:
-        game.utility(place < count)
-    return (time.perf_counter() - began) / len(counts)
+    for visit in some.tolist():
+        game.utility(place <= visit)
+    return (time.perf_counter() - began) / len(some)

@@ -100,7 +100,8 @@ def _cell(value: object, like: object) -> str:
     if isinstance(value, float):
         size = abs(like) if isinstance(like, float) else abs(value)
         return f"{value:,.4f}" if size < 10 else f"{value:,.1f}" if size < 1000 else f"{value:,.0f}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    text = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return text.replace("|", "\\|")
 
 
 def read_table(path: Path) -> list[Row]:
@@ -173,15 +174,15 @@ def draw(outcomes: list[Outcome]) -> dict[str, bytes]:
         for k, (outcome, found) in enumerate(zip(outcomes, panels, strict=True)):
             for axes, level in zip(places[k * len(levels) :], levels, strict=False):
                 _draw_panel(axes, found.get(level, {}), styles)
-                axes.set_title(f"{outcome.name}, {level}" if level else outcome.name, fontsize=10)
+                axes.set_title(_plain(f"{outcome.name}, {level}" if level else outcome.name), fontsize=10)
                 axes.set_xlabel(outcome.x)
         for axes in grid[:, 0]:
             axes.set_ylabel(outcomes[0].y)
         lines = {line.get_label(): line for axes in places for line in axes.get_lines()}
         columns = max(1, int(size[0] / (0.6 + 0.085 * max(map(len, methods)))))  # as many as fit, in inches
-        figure.legend(
-            [lines[method] for method in methods], methods, loc="outside lower center", ncols=columns, frameon=False
-        )
+        names = [_plain(method) for method in methods]
+        shown = [lines[method] for method in methods]
+        figure.legend(shown, names, loc="outside lower center", ncols=columns, frameon=False)
         pictures = {}
         for kind in ("svg", "png"):
             file = BytesIO()
@@ -189,6 +190,11 @@ def draw(outcomes: list[Outcome]) -> dict[str, bytes]:
             pictures[kind] = file.getvalue()
         plt.close(figure)
     return pictures
+
+
+def _plain(text: str) -> str:
+    """For Matplotlib, which takes what stands between two dollars for mathematics."""
+    return text.replace("$", r"\$")
 
 
 def _panels(outcome: Outcome) -> dict[str, dict[str, dict[int, Curve]]]:

@@ -74,6 +74,8 @@ def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
             columns = list(reader.fieldnames or [])
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{file} is not a CSV file in UTF-8 ({error}): write it again") from error
+    if column in ("", "node", "source", "target"):
+        raise ValueError(f"the column {column!r} holds no values: name the column that does, such as value")
     keys = ["source", "target"] if {"source", "target"} <= set(columns) else ["node"]
     if not {*keys, column} <= set(columns):
         found = ", ".join(map(str, columns)) or "nothing"
@@ -112,5 +114,5 @@ def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
             raise ValueError(
                 f"line {line} of {file} names a validation or test node, which is not trained on: remove it"
             )
-    method = file.stem if column == "value" else f"{file.stem} {column}"
+    method = file.stem if column == "value" else f"{file.stem} {column}".replace("/", "-")
     return Ranking(method, array, np.array(values), np.full(len(values), np.nan))

@@ -256,15 +256,15 @@ class Study:
         if took > LONG:
             self.say(f"{what}: {took:.1f} s")
 
-    def _telling(self, what: str) -> Callable[[int], None]:
+    def _telling(self, what: str) -> Callable[[int, int], None]:
         """Says now and then how many are done."""
         last = time.perf_counter()
 
-        def tell(done: int) -> None:
+        def tell(done: int, of: int) -> None:
             nonlocal last
             if time.perf_counter() - last > LOG:
                 last = time.perf_counter()
-                self.say(f"{what}: {done:,} done")
+                self.say(f"{what}: {done:,} of {of:,}")
 
         return tell
 

@@ -23,8 +23,8 @@ def ablation(study: Study, seeds: int) -> Outcome:
 
 def permutations(study: Study, seeds: int) -> Outcome:
     """10, 50 and 100 orders, and as many as it takes to converge."""
-    last = f"{QUICK} orders" if study.quick else "converged"
-    options: dict[str, dict[str, Any]] = {f"{n} orders" if n else last: {"permutations": n} for n in NUMBERS}
+    numbers = (10, QUICK) if study.quick else NUMBERS
+    options: dict[str, dict[str, Any]] = {f"{n} orders" if n else "converged": {"permutations": n} for n in numbers}
     return _compare(study, seeds, "permutations", options)
 
 
