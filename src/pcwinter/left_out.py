@@ -18,8 +18,9 @@ import scipy.sparse as sp
 
 from pcwinter._jit import compiled
 from pcwinter._types import FloatArray, IntArray
-from pcwinter.induced import NodeGame, Place, Rows, accumulate, add, empty_rows, renew, scores_of, sum_up_near, widen
+from pcwinter.induced import NodeGame, Place, Rows, accumulate, empty_rows, renew, scores_of, sum_up_near, widen
 from pcwinter.metrics import measure
+from pcwinter.propagation import normalized
 
 CHUNK = 500  # nodes or edges between two words about progress
 
@@ -36,15 +37,14 @@ class Powers(NamedTuple):
     label: IntArray  # (t,)
     begin: IntArray  # (K + 2,) where the lines of each power begin in `vectors`
     vectors: FloatArray  # Hj of the nodes within K - j steps of a labelled one: products with validation, coordinates
-    kernel: FloatArray  # (t, t) with the constant and the penalty
+    kernel: FloatArray  # (t, t) k(h, h)
 
 
 def leave_out_nodes(game: NodeGame, players: IntArray, told: Told | None = None) -> tuple[FloatArray, int]:
     """(m,) U(all) - U(without) for each player, in units, and the number of utilities computed."""
     if game.recipe is not None:
         return _train_without(game, [[player] for player in players.tolist()], told)
-    rows = empty_rows(game.place)
-    _gather(game.place, rows)
+    rows = _everybody(game.place, _powers(game))
     whole = deepcopy(rows)
 
     def fill(part: IntArray, values: FloatArray) -> int:
@@ -100,11 +100,7 @@ def _powers(game: NodeGame) -> Powers:
     place = game.place
     by_depth = np.argsort(place.line)
     within = [int((place.depth <= place.hops - j).sum()) for j in range(place.hops + 1)]
-    adjacency = sp.csr_array(game.adjacency[by_depth][:, by_depth]) + sp.eye_array(game.n_players, format="csr")
-    degree = np.asarray(adjacency.sum(axis=1), dtype=np.float64)
-    scale = sp.diags_array(degree**-0.5)
-    weights = sp.csr_array(scale @ adjacency @ scale)
-    weights.sort_indices()
+    weights = normalized(game.adjacency[by_depth][:, by_depth])
     begin = np.concatenate([[0], np.cumsum(within)])
     vectors = np.empty((begin[-1], place.vectors.shape[1]))
     vectors[: within[0]] = place.vectors
@@ -116,12 +112,28 @@ def _powers(game: NodeGame) -> Powers:
         indptr=weights.indptr.astype(np.int64),
         indices=weights.indices.astype(np.int64),
         weight=weights.data,
-        degree=degree,
+        degree=np.diff(weights.indptr).astype(np.float64),
         label=place.label[by_depth[: within[-1]]],
         begin=begin,
         vectors=vectors,
-        kernel=rows @ rows.T + place.constant + place.penalty * np.eye(len(rows)),
+        kernel=rows @ rows.T + place.constant,
     )
+
+
+def _everybody(place: Place, powers: Powers) -> Rows:
+    """The coalition of all players: Tk is d^1/2 Hk."""
+    rows, by_depth, n_val = empty_rows(place), np.argsort(place.line), int(place.ends[-1])
+    rows.degree[by_depth] = powers.degree
+    for k in range(1, max(place.hops, 2)):
+        power = powers.vectors[powers.begin[k] : powers.begin[k + 1]]
+        rows.sums[k - 1, : len(power)] = np.sqrt(powers.degree[: len(power), None]) * power
+    last = powers.vectors[powers.begin[place.hops] :]
+    rows.place[by_depth[: len(last)]] = np.arange(len(last))
+    rows.label[:] = powers.label
+    rows.cross[:] = last[:, :n_val] + place.constant
+    rows.coordinates[:] = last[:, n_val:]
+    rows.kernel[:] = powers.kernel
+    return rows
 
 
 @compiled
@@ -131,6 +143,7 @@ def _without_edges(place: Place, powers: Powers, edges: IntArray, code: int, ful
     rows = powers.vectors[powers.begin[hops] :]
     cross = rows[:, :n_val] + place.constant
     coordinates = np.ascontiguousarray(rows[:, n_val:])
+    still = powers.kernel + place.penalty * np.eye(n_rows)
     target = np.zeros((n_rows, len(place.ends) - 1))
     for r in range(n_rows):
         target[r, powers.label[r]] = 1.0
@@ -150,7 +163,7 @@ def _without_edges(place: Place, powers: Powers, edges: IntArray, code: int, ful
         axes = np.ascontiguousarray(near[:, n_val:])
         products = coordinates @ axes.T
         half = products + 0.5 * (move @ (axes @ axes.T))  # so that both halves give the kernel of the moved rows
-        system = powers.kernel + move @ half.T + half @ move.T
+        system = still + move @ half.T + half @ move.T
         weights = np.ascontiguousarray(np.linalg.solve(system, target).T)
         scores = weights @ cross + (weights @ move) @ np.ascontiguousarray(near[:, :n_val])
         values[k] = measure(code, scores, place.ends, place.temperature, place.tie, nothing)
@@ -206,18 +219,6 @@ def _moves(powers: Powers, a: int, b: int, hops: int, now: FloatArray, after: Fl
                     after[r, c] += weight * now[w, c]
         now, after = after, now
     return moved
-
-
-@compiled
-def _gather(place: Place, rows: Rows) -> None:
-    """Let everybody join."""
-    n_rows = 0
-    for v in range(len(place.label)):
-        if place.label[v] >= 0:
-            rows.place[v] = n_rows
-            rows.label[n_rows] = place.label[v]
-            n_rows += 1
-        add(place, rows, v, (v + 1) * (place.hops + 2), n_rows)
 
 
 @compiled

@@ -185,12 +185,17 @@ class Problem:
 
 def propagate(adjacency: Sparse, features: Sparse, hops: int) -> Sparse:
     """(D^-1/2 (A + I) D^-1/2)^hops X on a whole graph; (n, d)."""
-    looped = sp.csr_array(adjacency + sp.eye_array(adjacency.shape[0], format="csr"))
-    scale = sp.diags_array(1 / np.sqrt(looped.sum(axis=1)))
-    step = scale @ looped @ scale
+    step = normalized(adjacency)
     for _ in range(hops):
         features = sp.csr_array(step @ features)
     return features
+
+
+def normalized(adjacency: Sparse) -> Sparse:
+    """D^-1/2 (A + I) D^-1/2, with D the row sums of A + I."""
+    looped = sp.csr_array(adjacency + sp.eye_array(adjacency.shape[0], format="csr"))
+    scale = sp.diags_array(1 / np.sqrt(looped.sum(axis=1)))
+    return sp.csr_array(scale @ looped @ scale)
 
 
 @inlined
