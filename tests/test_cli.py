@@ -16,6 +16,7 @@ from pcwinter import orders
 from pcwinter.experiments import EXPERIMENTS
 from pcwinter.experiments.curves import WHICH
 from pcwinter.features import NORMALIZATIONS
+from pcwinter.judging import ON
 
 # ---- help
 
@@ -52,6 +53,7 @@ def test_the_lists_of_the_command_line_are_those_of_the_library() -> None:
     assert set(choices.FEATURES) == set(NORMALIZATIONS)
     assert set(choices.ORDERS) == set(orders.FAMILIES)
     assert choices.WHICH == WHICH
+    assert choices.ON == ON
     assert set(choices.EXPERIMENTS) == {name.split()[0] for name in EXPERIMENTS} | {"all"}
 
 

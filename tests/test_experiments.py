@@ -129,6 +129,20 @@ def test_every_experiment_in_its_quick_form(name: str, study: Study) -> None:
 
 
 @quiet
+def test_choices_are_judged_on_the_validation_graph(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    list(reproduce(study, "add-edges", seeds=1))
+    monkeypatch.setattr(Study, "values", lambda *_, **__: pytest.fail("valued again"))
+    other = open_study("demo", study.out, quick=True, quiet=True, on="validation")
+    (text,) = reproduce(other, "add-edges", seeds=1)
+    assert "demo add-edges on validation\n\n| " in text
+    assert "**" not in text  # the paper's claims are about the test graph
+    with (study.out / "demo add-edges on validation.csv").open(newline="") as file:
+        found = [float(line["validation accuracy"]) for line in csv.DictReader(file)]
+    whole = Judge(study.graph, on="validation").accuracy()
+    assert found[-1] == whole != Judge(study.graph).accuracy()
+
+
+@quiet
 def test_what_is_known_is_not_computed_again(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     first = study.pc_winter("own", 0)
     again = open_study("demo", study.out, quick=True, quiet=True)
@@ -156,7 +170,8 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     with pytest.raises(ValueError, match="the column 'node' holds no values"):
         read_ranking(file, graph, "node")
     file.write_text("source,target,value\n2,0,3.0\n1,5,1\n")
-    assert "toy judge edges mine" in judge_file(file, graph, "toy")
+    assert "toy judge edges mine\n" in judge_file(file, graph, "toy")
+    assert "toy judge edges mine on validation\n" in judge_file(file, graph, "toy", on="validation")
 
 
 def test_ones_own_nodes_are_dropped_as_all_others_are(tmp_path: Path, graph: pw.Graph) -> None:

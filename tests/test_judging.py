@@ -128,6 +128,19 @@ def test_the_recipe_is_the_graphs_unless_the_head_says_otherwise() -> None:
     assert judge(graph, head=Softmax(epochs=1)) == expected(graph, 2, recipe=other) != judge(graph)
 
 
+def test_choices_are_judged_on_the_validation_graph() -> None:
+    graph = build(edges_of(0), np.arange(N_TRAIN))
+    swapped = Graph(
+        edges_of(0), graph.features, graph.labels, train=graph.train, val=graph.test, test=graph.val, recipe=RECIPE
+    )
+    keep = np.arange(TOTAL) != 3
+    judged = Judge(graph, on="validation")
+    assert judged.accuracy() == Judge(swapped).accuracy() == expected(swapped, 2) != Judge(graph).accuracy()
+    assert judged.accuracy(keep=keep) == Judge(swapped).accuracy(keep=keep)
+    with pytest.raises(ValueError, match="on is 'val', expected test or validation"):
+        Judge(graph, on="val")
+
+
 def test_what_is_no_mask_is_refused() -> None:
     judged = Judge(build(edges_of(0), np.arange(N_TRAIN)))
     for keep in (np.ones(TOTAL, dtype=np.int64), np.ones(3, dtype=np.bool_)):

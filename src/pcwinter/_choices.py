@@ -8,6 +8,7 @@ DATASETS = ("demo", "cora", "citeseer", "pubmed", "amazon-photo", "amazon-comput
 METRICS = ("accuracy", "macro-f1", "probability", "log-likelihood")
 ORDERS = ("dfs", "level", "precedence", "free")
 FEATURES = ("row", "standard", "none")
+ON = ("test", "validation")
 WHICH = ("unlabelled", "labelled", "mixed")
 EXPERIMENTS = ("drop-nodes", "add-edges", "ablation", "permutations", "truncation", "efficiency", "counts", "all")
 

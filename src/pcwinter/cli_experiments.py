@@ -6,7 +6,15 @@ from typing import Any
 
 import click
 
-from pcwinter._choices import DATASETS, EXPERIMENTS, RUN, WHICH, at_home, data_option
+from pcwinter._choices import DATASETS, EXPERIMENTS, ON, RUN, WHICH, at_home, data_option
+
+on_option = click.option(
+    "--on",
+    type=click.Choice(ON),
+    default="test",
+    show_default=True,
+    help="Graph of the judge; validation is for choices that must not know the test graph.",
+)
 
 
 @click.command(short_help="Repeat an experiment of the paper.")
@@ -31,6 +39,7 @@ from pcwinter._choices import DATASETS, EXPERIMENTS, RUN, WHICH, at_home, data_o
     show_default=True,
     help="Head of the values; the judge is always softmax.",
 )
+@on_option
 @click.option("--quick", is_flag=True, help="20 orders and 11 points: to see that it works.")
 @click.option("--max-seconds", type=float, metavar="S", help="Bound on every single valuation.")
 @click.option(
@@ -75,9 +84,10 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     "--which", type=click.Choice(WHICH), default="unlabelled", show_default=True, help="Nodes that are dropped."
 )
 @click.option("--column", default="value", show_default=True, help="Column of FILE with the values.")
+@on_option
 @click.option("--out", type=RUN, callback=at_home, help="Directory for curve and figure; none are written by default.")
 @data_option
-def judge(file: Path, dataset: str, which: str, column: str, out: Path | None, data: Path | None) -> None:
+def judge(file: Path, dataset: str, data: Path | None, **options: Any) -> None:  # noqa: ANN401
     """Put the values in FILE, by whatever method, on the curves of the experiments.
 
     FILE is a CSV with the columns node and value, or source, target and value. Nodes are dropped best first, edges
@@ -92,4 +102,4 @@ def judge(file: Path, dataset: str, which: str, column: str, out: Path | None, d
     from pcwinter.datasets import load
     from pcwinter.experiments import judge_file
 
-    click.echo(judge_file(file, load(dataset, data=data), dataset, which, out, column))
+    click.echo(judge_file(file, load(dataset, data=data), dataset, **options))

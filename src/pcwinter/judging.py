@@ -1,7 +1,7 @@
-"""What is left of a training graph -> test accuracy: the judge of every ranking, whatever head produced the values.
+"""What is left of a training graph -> accuracy: the judge of every ranking, whatever head produced the values.
 
-The softmax head on the test graph, trained on representations that are propagated over the whole remaining training
-graph (not over local graphs, as in the game).
+The softmax head on the test graph, or on the validation graph where something is chosen. It is trained on
+representations that are propagated over the whole remaining training graph (not over local graphs, as in the game).
 """
 
 import numpy as np
@@ -15,20 +15,25 @@ from pcwinter.heads.trainer import scores, train
 from pcwinter.metrics import predictions
 from pcwinter.propagation import propagate
 
+ON = ("test", "validation")
+
 
 class Judge:
     """A graph made ready to be judged many times."""
 
-    def __init__(self, graph: Graph, *, hops: int = 2, head: Softmax | None = None) -> None:
-        """Compute what does not depend on the training graph: the representations of the test nodes."""
-        if not len(graph.test):
-            raise ValueError("the graph has no test nodes: the judge needs some")
+    def __init__(self, graph: Graph, *, hops: int = 2, head: Softmax | None = None, on: str = "test") -> None:
+        """Compute what does not depend on the training graph: the representations of the judged nodes."""
+        if on not in ON:
+            raise ValueError(f"on is {on!r}, expected {' or '.join(ON)}")
+        held_out, self.nodes = (graph.testing, graph.test) if on == "test" else (graph.validation, graph.val)
+        if not len(self.nodes):
+            raise ValueError(f"the graph has no {on} nodes: the judge needs some")
         self.graph, self.hops = graph, whole_number("hops", hops, 1)
         self.recipe = (head or Softmax()).recipe(graph.recipe)
-        self.test = propagate(graph.testing, graph.features, self.hops)[graph.test]
+        self.judged = propagate(held_out, graph.features, self.hops)[self.nodes]
 
     def accuracy(self, *, keep: BoolArray | None = None, training: Sparse | None = None) -> float:
-        """Share of test nodes that are classified correctly.
+        """Share of the judged nodes that are classified correctly.
 
         `keep`, a mask of nodes, leaves the others out of the training graph, labels and all; `training` replaces its
         adjacency. Without a labelled node there is no model, and class 0 is named everywhere.
@@ -45,7 +50,7 @@ class Judge:
             adjacency = sp.csr_array(kept @ adjacency @ kept)
             labelled = labelled[keep[labelled]]
         if not len(labelled):
-            return float(np.mean(graph.labels[graph.test] == 0))
+            return float(np.mean(graph.labels[self.nodes] == 0))
         scale = sp.diags_array(1 / np.sqrt(np.asarray(adjacency.sum(axis=1)) + 1))
         step = sp.csr_array(scale @ (adjacency + sp.eye_array(graph.n_nodes)) @ scale)
         rows = step[labelled]  # only their rows are needed, which is much less than all
@@ -58,8 +63,8 @@ class Judge:
             graph.n_classes,
             self.recipe,
         )
-        predicted = predictions(scores(weights, self.test)[0])
-        return float(np.mean(predicted == graph.labels[graph.test]))
+        predicted = predictions(scores(weights, self.judged)[0])
+        return float(np.mean(predicted == graph.labels[self.nodes]))
 
 
 def judge(graph: Graph, *, hops: int = 2, training: Sparse | None = None, head: Softmax | None = None) -> float:

@@ -37,9 +37,10 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
             outcome.notes.append(
                 f"Every valuation was to end after {study.max_seconds:g} seconds and the orders then under way."
             )
+        outcome.y = f"{study.on} accuracy"
         files = write(outcome, study.out)
         parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
         parts += ["\n".join(outcome.notes)] if outcome.notes else []
-        told = verdicts([Tables(study.out, study.dataset, study.head)], each)
-        parts += [told] if told else []
+        if study.on == "test":  # which the paper's claims are about
+            parts += filter(None, [verdicts([Tables(study.out, study.dataset, study.head)], each)])
         yield "\n\n".join([*parts, f"Written to {study.out}: {', '.join(file.name for file in files)}\n"])

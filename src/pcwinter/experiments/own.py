@@ -20,12 +20,13 @@ def judge_file(
     which: str = "unlabelled",
     out: Path | None = None,
     column: str = "value",
+    on: str = "test",
 ) -> str:
     """The summary of the curve, as a table; curve and figure are written into `out`."""
     if out is not None:
         check_figures()
     ranking = read_ranking(file, graph, column)
-    judge, text = Judge(graph), ""
+    judge, text = Judge(graph, on=on), ""
     if ranking.items.ndim == 2:
         outcome = Outcome(f"{dataset} judge edges {ranking.method}", x="edges added")
         for each in (ranking, random_edges(graph)):
@@ -35,6 +36,8 @@ def judge_file(
         outcome = Outcome(f"{dataset} judge {which} {ranking.method}", x=f"{which} nodes dropped")
         for each in (ranking, degree(graph), random_nodes(graph)):
             outcome.add(each.method, 0, drop_nodes(judge, each, which=which))
+    if on != "test":
+        outcome.name, outcome.y = f"{outcome.name} on {on}", f"{on} accuracy"
     outcome.tables[outcome.name] = [
         {name: number for name, number in row.items() if not name.endswith("sd") and name != "seeds"}
         for row in outcome.summary()

@@ -61,6 +61,7 @@ class Study:
     workers: int = 1
     quick: bool = False
     max_seconds: float | None = None  # of every valuation
+    on: str = "test"  # where rankings are judged
     quiet: bool = False
     signal: int = 0
     _known: dict[str, Ranking] = field(default_factory=dict)
@@ -69,7 +70,7 @@ class Study:
     @cached_property
     def judge(self) -> Judge:
         """The judge of this dataset."""
-        return Judge(self.graph, hops=self.hops)
+        return Judge(self.graph, hops=self.hops, on=self.on)
 
     @cached_property
     def parameters(self) -> Ridge | Recipe:
@@ -82,8 +83,9 @@ class Study:
         return runs.fingerprint(self.graph)
 
     def title(self, experiment: str) -> str:
-        """What an outcome is called; the ridge head goes without saying."""
-        return f"{self.dataset} {experiment}{'' if self.head == 'ridge' else f' {self.head}'}"
+        """What an outcome is called; the ridge head and the test graph go without saying."""
+        head = "" if self.head == "ridge" else self.head
+        return _key(self.dataset, experiment, head, "" if self.on == "test" else f"on {self.on}")
 
     @property
     def points(self) -> int:
@@ -239,7 +241,7 @@ class Study:
         """A curve from the disk, or made now and kept."""
         settings = (self.fingerprint, self.hops, self.points, best_first.shape, metadata.version("pcwinter"))
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
-        path = self.out / "curves" / f"{key}.json"
+        path = self.out / _key("curves", "" if self.on == "test" else f"on {self.on}") / f"{key}.json"
         try:
             count, accuracy = json.loads(path.read_text(encoding="utf-8"))
             return Curve(np.array(count, dtype=np.int64), np.array(accuracy, dtype=np.float64))
@@ -308,6 +310,7 @@ def open_study(
     workers: int = 1,
     quick: bool = False,
     max_seconds: float | None = None,
+    on: str = "test",
     quiet: bool = False,
 ) -> Study:
     """The study of a built-in dataset, with the paper's truncation ratios."""
@@ -323,6 +326,7 @@ def open_study(
         workers=whole_number("workers", workers, 1),
         quick=quick,
         max_seconds=None if max_seconds is None else number("max_seconds", max_seconds),
+        on=on,
         quiet=quiet,
     )
 
