@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from pcwinter._types import FloatArray, IntArray
 from pcwinter.baselines import Ranking, all_edges
+from pcwinter.graph import Graph
 from pcwinter.judging import Judge
 
 POINTS = 101
@@ -43,10 +44,14 @@ def steps(n: int, points: int = POINTS) -> IntArray:
 
 def droppable(judge: Judge, ranking: Ranking, which: str, seed: int) -> IntArray:
     """Nodes of the ranking that an experiment drops, best first."""
+    return chosen(judge.graph, ranking.items[ranking.best_first(seed)], which)
+
+
+def chosen(graph: Graph, nodes: IntArray, which: str) -> IntArray:
+    """Those of the nodes that an experiment drops."""
     if which not in WHICH:
         raise ValueError(f"which is {which!r}, expected {', '.join(WHICH)}")
-    nodes = ranking.items[ranking.best_first(seed)]
-    labelled = np.isin(nodes, judge.graph.train)
+    labelled = np.isin(nodes, graph.train)
     if which == "mixed":
         return nodes
     return nodes[labelled if which == "labelled" else ~labelled]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from pcwinter.baselines import Ranking, degree, near_nodes, random_edges, random_nodes
-from pcwinter.experiments.curves import add_edges, drop_nodes
+from pcwinter.experiments.curves import add_edges, chosen, drop_nodes
 from pcwinter.experiments.output import Outcome, check_figures, markdown, write
 from pcwinter.graph import Graph
 from pcwinter.judging import Judge
@@ -52,8 +52,7 @@ def judge_file(
 def _near(ranking: Ranking, graph: Graph, which: str, file: Path) -> tuple[Ranking, str]:
     """The ranking of the nodes that the experiments drop: those that the file does not name have the value 0."""
     near = near_nodes(graph, 2)
-    labelled = np.isin(near, graph.train)
-    dropped = near if which == "mixed" else near[labelled if which == "labelled" else ~labelled]
+    dropped = chosen(graph, near, which)
     if not np.isin(ranking.items, dropped).any():
         raise ValueError(f"{file} names none of the {len(dropped):,} {which} nodes that are dropped: choose --which")
     value = np.zeros(graph.n_nodes)
