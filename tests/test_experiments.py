@@ -70,10 +70,10 @@ def test_adding_what_helps_helps(graph: pw.Graph) -> None:
 
 def test_edges_that_are_not_ranked_stand_between_good_and_bad(graph: pw.Graph) -> None:
     mixed = Ranking("mine", np.array([(0, 2), (1, 5)]), np.array([-1.0, 1.0]), np.full(2, np.nan))
-    order = [tuple(edge) for edge in addable(Judge(graph), mixed, 0).tolist()]
+    order = [tuple(edge) for edge in addable(graph, mixed, 0).tolist()]
     assert (order[0], order[-1]) == ((1, 5), (0, 2))
     assert sorted(order) == [(0, 2), (0, 3), (0, 4), (1, 5), (1, 6), (1, 7)]
-    assert any(order != [tuple(edge) for edge in addable(Judge(graph), mixed, seed).tolist()] for seed in range(1, 5))
+    assert any(order != [tuple(edge) for edge in addable(graph, mixed, seed).tolist()] for seed in range(1, 5))
 
 
 def test_a_curve_sums_itself_up() -> None:
@@ -136,6 +136,11 @@ def test_choices_are_judged_on_the_validation_graph(study: Study, monkeypatch: p
     (text,) = reproduce(other, "add-edges", seeds=1)
     assert "demo add-edges on validation\n\n| " in text
     assert "**" not in text  # the paper's claims are about the test graph
+    rows = [row.split(" | ") for row in text.splitlines() if row.startswith("| PC-Winter (")]
+    first = {row[0]: float(row[3]) for row in rows if "last" not in row[0]}
+    best = first.pop("| PC-Winter (chosen on validation)")
+    assert best == max(first.values()) > min(first.values())
+    assert re.search(r"Chosen on the validation graph: 1 . PC-Winter \((own|path)\)(, no truncation)?\.", text)
     with (study.out / "demo add-edges on validation.csv").open(newline="") as file:
         found = [float(line["validation accuracy"]) for line in csv.DictReader(file)]
     whole = Judge(study.graph, on="validation").accuracy()

@@ -42,9 +42,9 @@ def steps(n: int, points: int = POINTS) -> IntArray:
     return np.unique(np.round(np.linspace(0, n, points)).astype(np.int64))
 
 
-def droppable(judge: Judge, ranking: Ranking, which: str, seed: int) -> IntArray:
+def droppable(graph: Graph, ranking: Ranking, which: str, seed: int) -> IntArray:
     """Nodes of the ranking that an experiment drops, best first."""
-    return chosen(judge.graph, ranking.items[ranking.best_first(seed)], which)
+    return chosen(graph, ranking.items[ranking.best_first(seed)], which)
 
 
 def chosen(graph: Graph, nodes: IntArray, which: str) -> IntArray:
@@ -61,7 +61,7 @@ def drop_nodes(
     judge: Judge, ranking: Ranking, *, which: str = "unlabelled", seed: int = 0, points: int = POINTS
 ) -> Curve:
     """Drop nodes best first, edges and label and all, and train anew at every count."""
-    return dropped(judge, droppable(judge, ranking, which, seed), points)
+    return dropped(judge, droppable(judge.graph, ranking, which, seed), points)
 
 
 def dropped(judge: Judge, nodes: IntArray, points: int) -> Curve:
@@ -75,9 +75,9 @@ def dropped(judge: Judge, nodes: IntArray, points: int) -> Curve:
     return Curve(counts, accuracy)
 
 
-def addable(judge: Judge, ranking: Ranking, seed: int, rest: float = 0.0) -> IntArray:
+def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> IntArray:
     """All edges of the training graph, best first; those that the ranking does not know have the value `rest`."""
-    n, every = judge.graph.n_nodes, all_edges(judge.graph)
+    n, every = graph.n_nodes, all_edges(graph)
     unknown = every[~np.isin(every @ [n, 1], ranking.items @ [n, 1])]
     value = np.concatenate([ranking.value, np.full(len(unknown), rest)])
     whole = Ranking(ranking.method, np.concatenate([ranking.items, unknown]), value, np.full(len(value), np.nan))
@@ -86,7 +86,7 @@ def addable(judge: Judge, ranking: Ranking, seed: int, rest: float = 0.0) -> Int
 
 def add_edges(judge: Judge, ranking: Ranking, *, seed: int = 0, points: int = POINTS) -> Curve:
     """Add edges best first to a graph without any, and train anew at every count."""
-    return added(judge, addable(judge, ranking, seed), points)
+    return added(judge, addable(judge.graph, ranking, seed), points)
 
 
 def added(judge: Judge, ends: IntArray, points: int) -> Curve:

@@ -24,7 +24,7 @@ def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
         for ranking in [*sampled, *rankings]:
             name = _name(ranking)
             outcome.add(name, seed, study.dropping(ranking, seed, which))
-            first = droppable(study.judge, ranking, which, seed)[: len(study.graph.train)]
+            first = droppable(study.graph, ranking, which, seed)[: len(study.graph.train)]
             shares.setdefault(name, []).append(float(np.isin(first, study.graph.train).mean()))
             costs.setdefault(name, []).append(ranking)
     rows = outcome.summary()

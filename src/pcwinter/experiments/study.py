@@ -33,7 +33,7 @@ from pcwinter.datasets import DATASETS, load
 from pcwinter.experiments.curves import Curve, addable, added, droppable, dropped
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
-from pcwinter.judging import Judge
+from pcwinter.judging import ON, Judge
 from pcwinter.progress import LOG, Display
 from pcwinter.stopping import Rule, at_most, converged, evaluations, seconds
 from pcwinter.stopping import permutations as exactly
@@ -68,9 +68,9 @@ class Study:
     _last: tuple[str, Values] | None = None  # own, path and edge values come from one run
 
     @cached_property
-    def judge(self) -> Judge:
-        """The judge of this dataset."""
-        return Judge(self.graph, hops=self.hops, on=self.on)
+    def judges(self) -> dict[str, Judge]:
+        """The judge on the test graph, and that on the validation graph."""
+        return {on: Judge(self.graph, hops=self.hops, on=on) for on in ON}
 
     @cached_property
     def parameters(self) -> Ridge | Recipe:
@@ -231,23 +231,25 @@ class Study:
 
     def dropping(self, ranking: Ranking, seed: int, which: str = "unlabelled") -> Curve:
         """The curve of a node ranking."""
-        return self._judged(f"{ranking.method}, seed {seed}", dropped, droppable(self.judge, ranking, which, seed))
+        best_first = droppable(self.graph, ranking, which, seed)
+        return self._judged(f"{ranking.method}, seed {seed}", dropped, best_first, self.on)
 
-    def adding(self, ranking: Ranking, seed: int, rest: float = 0.0) -> Curve:
+    def adding(self, ranking: Ranking, seed: int, rest: float = 0.0, on: str | None = None) -> Curve:
         """The curve of an edge ranking."""
-        return self._judged(f"{ranking.method}, seed {seed}", added, addable(self.judge, ranking, seed, rest))
+        best_first = addable(self.graph, ranking, seed, rest)
+        return self._judged(f"{ranking.method}, seed {seed}", added, best_first, on or self.on)
 
-    def _judged(self, what: str, make: Callable[[Judge, IntArray, int], Curve], best_first: IntArray) -> Curve:
+    def _judged(self, what: str, make: Callable[[Judge, IntArray, int], Curve], best_first: IntArray, on: str) -> Curve:
         """A curve from the disk, or made now and kept."""
         settings = (self.fingerprint, self.hops, self.points, best_first.shape, metadata.version("pcwinter"))
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
-        path = self.out / _key("curves", "" if self.on == "test" else f"on {self.on}") / f"{key}.json"
+        path = self.out / _key("curves", "" if on == "test" else f"on {on}") / f"{key}.json"
         try:
             count, accuracy = json.loads(path.read_text(encoding="utf-8"))
             return Curve(np.array(count, dtype=np.int64), np.array(accuracy, dtype=np.float64))
         except (OSError, ValueError, TypeError):  # not there, or damaged
             began = time.perf_counter()
-            curve = make(self.judge, best_first, self.points)
+            curve = make(self.judges[on], best_first, self.points)
             self._took(f"curve of {what}", began)
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, json.dumps([curve.count.tolist(), curve.accuracy.tolist()]).encode())

@@ -106,7 +106,7 @@ def _edges(study: Tables) -> Iterator[str]:
     if not table:
         return
     paper = f" (paper {EDGES[study.dataset]})" if study.dataset in EDGES else ""
-    for level in ("own", "path"):
+    for level in ("own", "path", "chosen on validation"):
         mine = table[f"PC-Winter ({level})"]
         others = {
             method: compare(mine, row, lower=False, column="first 20 %")
