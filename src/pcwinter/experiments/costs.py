@@ -97,6 +97,7 @@ def efficiency(study: Study, seeds: int) -> Outcome:
 def _softmax_models(study: Study) -> tuple[float, float]:
     """Seconds of a softmax model, mean along an order of players, and along one of nodes."""
     tree = contribution_tree(study.graph, study.hops)
+    study.say(f"training {MODELS} softmax models of each method, to tell what one takes")
     players, _, _ = graph_game(study.graph, tree, "softmax")
     nodes = node_game(study.graph, hops=study.hops, metric=METRICS["accuracy"], head=study.graph.recipe)
     rng = np.random.default_rng(0)
