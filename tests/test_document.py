@@ -69,7 +69,7 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     assert "- cora: yes, an order of Data Shapley takes 2.50 times as long (PC-Winter 9 orders, 9.0 s" in text
     assert "- cora: no, an order of Data Shapley takes 0.50 times as long with softmax models." in text
     (folder / "cora add-edges.table.csv").write_text("method,mean\nPC-Winter,0.6\n")
-    with pytest.raises(ValueError, match=r"a table of add-edges has no 'PC-Winter \(own\)': it is of another version"):
+    with pytest.raises(ValueError, match=r"the table add-edges of cora has no 'PC-Winter \(own\)': it is of"):
         verdicts([Tables(folder, "cora", "ridge")])
 
 

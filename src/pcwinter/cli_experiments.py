@@ -13,7 +13,7 @@ on_option = click.option(
     type=click.Choice(ON),
     default="test",
     show_default=True,
-    help="Graph of the judge; validation is for choices that must not know the test graph.",
+    help="Graph of the judge; validation is for choices, and kind to values that come from it.",
 )
 
 
@@ -91,8 +91,8 @@ def judge(file: Path, dataset: str, data: Path | None, **options: Any) -> None: 
     """Put the values in FILE, by whatever method, on the curves of the experiments.
 
     FILE is a CSV with the columns node and value, or source, target and value. Nodes are dropped best first, edges
-    added best first, those that FILE does not name as if their value were 0. The judge is the softmax head on the test
-    graph; random values, and for nodes their degree, stand beside yours.
+    added best first, those that FILE does not name as if their value were 0. The judge is the softmax head; random
+    values, and for nodes their degree, stand beside yours.
 
     \b
     Examples:

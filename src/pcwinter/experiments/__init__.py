@@ -38,6 +38,8 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
                 f"Every valuation was to end after {study.max_seconds:g} seconds and the orders then under way."
             )
         outcome.y = f"{study.on} accuracy"
+        if study.on == "validation" and outcome.curves:
+            outcome.notes.append("Values that come from the validation nodes, as most do here, look better on them.")
         files = write(outcome, study.out)
         parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
         parts += ["\n".join(outcome.notes)] if outcome.notes else []

@@ -1,6 +1,7 @@
 """Study -> how fast the accuracy rises when the best edges are added to a graph without any."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
@@ -19,13 +20,13 @@ def run(study: Study, seeds: int) -> Outcome:
     Which of PC-Winter's rankings is best differs from graph to graph: one is chosen on the validation graph.
     """
     outcome = Outcome(study.title("add-edges"), x="edges added")
-    orders = None if study.quick else ORDERS
+    untruncated: dict[str, Any] = {"truncation": (), "permutations": None if study.quick else ORDERS}
     chosen: Counter[str] = Counter()
+    sampled: dict[str, list[float]] = {}
     for seed in range(seeds):
         mine = {name: study.pc_winter(level, seed) for name, level in LEVELS.items()}
         mine |= {
-            f"{name}, no truncation": study.pc_winter(level, seed, truncation=(), permutations=orders)
-            for name, level in LEVELS.items()
+            f"{name}, no truncation": study.pc_winter(level, seed, **untruncated) for name, level in LEVELS.items()
         }
         early = {name: study.adding(ranking, seed, on="validation").early for name, ranking in mine.items()}
         best = max(early, key=early.__getitem__)
@@ -34,6 +35,7 @@ def run(study: Study, seeds: int) -> Outcome:
         rankings |= {name: study.baseline(method, seed) for name, method in PLAIN.items()}
         for name, ranking in rankings.items():
             outcome.add(name, seed, study.adding(ranking, seed))
+            sampled.setdefault(name, []).append(ranking.orders)
         last = study.adding(mine["PC-Winter (own)"], seed, rest=-np.inf)
         outcome.add("PC-Winter (own), edges without players last", seed, last)
     times = ", ".join(f"{count} × {name}" for name, count in chosen.most_common())  # noqa: RUF001
@@ -56,6 +58,7 @@ def run(study: Study, seeds: int) -> Outcome:
                 "paper at 10 %": paper if row["method"] == "PC-Winter (own)" else None,
                 **spread("share that reaches all", reach),
                 "whole graph": float(np.mean(full)),
+                **(spread("orders", orders) if any(orders := sampled.get(str(row["method"]), [])) else {}),
             }
         )
     outcome.tables[outcome.name] = rows

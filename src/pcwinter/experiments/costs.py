@@ -47,7 +47,7 @@ def counts(study: Study, seeds: int) -> Outcome:
 
 def efficiency(study: Study, seeds: int) -> Outcome:
     """Seconds per order and in total, PC-Winter and Data Shapley; beside the ridge head what softmax would take."""
-    outcome = Outcome(study.title("efficiency"))
+    outcome = Outcome(study.title("efficiency", judged=False))
     paper = HOURS.get(study.dataset, {})
     methods = {
         "PC-Winter": [study.pc_winter("own", seed) for seed in range(seeds)],

@@ -16,7 +16,7 @@ WHICH = ("unlabelled", "labelled", "mixed")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """Accuracy on the test nodes after so many steps."""
+    """Accuracy on the judged nodes after so many steps."""
 
     count: IntArray  # (points,) nodes dropped or edges added, none and all among them
     accuracy: FloatArray  # (points,)
@@ -44,10 +44,10 @@ def steps(n: int, points: int = POINTS) -> IntArray:
 
 def droppable(graph: Graph, ranking: Ranking, which: str, seed: int) -> IntArray:
     """Nodes of the ranking that an experiment drops, best first."""
-    return chosen(graph, ranking.items[ranking.best_first(seed)], which)
+    return to_drop(graph, ranking.items[ranking.best_first(seed)], which)
 
 
-def chosen(graph: Graph, nodes: IntArray, which: str) -> IntArray:
+def to_drop(graph: Graph, nodes: IntArray, which: str) -> IntArray:
     """Those of the nodes that an experiment drops."""
     if which not in WHICH:
         raise ValueError(f"which is {which!r}, expected {', '.join(WHICH)}")

@@ -25,11 +25,12 @@ INTRODUCTION = """# Reproduction of the paper's experiments
 
 Written by `python -m pcwinter.experiments.document`, from what `pcwinter reproduce` left behind: do not edit.
 
-Every sampled method runs to the same rule: the node values move by less than 5 % over 20 orders, or 2,000 orders. The
-judge of every ranking is the softmax head on the test graph, retrained at 101 points of a curve. `mean` is the plain
-mean along a curve, `first 20 %` that over its first fifth, `rebound` how far the accuracy rises again from its lowest
-point to the end; after ± the standard deviation over seeds. Times are of one process beside other work on a machine
-with two cores: compare them with each other, not across datasets."""
+Every sampled method runs to the same rule: the node values move by less than 5 % over 20 orders, or 2,000 orders; the
+ablation and edge values without truncation have 200 orders. The judge of every ranking is the softmax head on the test
+graph, retrained at 101 points of a curve. `mean` is the plain mean along a curve, `first 20 %` that over its first
+fifth, `rebound` how far the accuracy rises again from its lowest point to the end; after ± the standard deviation over
+seeds. Times are of one process beside other work on a machine with two cores: compare them with each other, not across
+datasets."""
 
 VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the means
 over seeds, and unclear where that could be chance (Student's t at 5 %, seeds taken as independent)."""
@@ -87,8 +88,10 @@ def _experiment(studies: list[Path], experiment: str, title: str, docs: Path) ->
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
-        sys.exit("usage: python -m pcwinter.experiments.document STUDIES DOCS")
+        sys.stderr.write("usage: python -m pcwinter.experiments.document STUDIES DOCS\n")
+        sys.exit(2)
     try:
         sys.stdout.write(f"Written: {document(Path(sys.argv[1]), Path(sys.argv[2]))}\n")
     except (OSError, ValueError) as error:
-        sys.exit(str(error))
+        sys.stderr.write(f"{error}\n")
+        sys.exit(2)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933", "#882255")
-DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (3, 1)), (0, (7, 2)), (0, (2, 2)))
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (4, 4)), (0, (3, 1)), (0, (7, 2)), (0, (1, 3)))
 Row: TypeAlias = dict[str, Any]
 
 
@@ -168,7 +168,9 @@ def draw(outcomes: list[Outcome]) -> dict[str, bytes]:
     styles = {method: (COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]) for k, method in enumerate(methods)}
     with mpl.rc_context({"svg.hashsalt": "pcwinter", "axes.spines.top": False, "axes.spines.right": False}):
         shape = (1, len(levels)) if n == 1 else (len(levels), n)
-        size = (6.4, 4.6) if shape == (1, 1) else (3.4 * shape[1], 3.1 * shape[0] + 0.3)
+        size = (6.4, 4.2) if shape == (1, 1) else (3.4 * shape[1], 3.1 * shape[0])
+        columns = max(1, int(size[0] / (0.6 + 0.085 * max(map(len, methods)))))  # as many as fit, in inches
+        size = (size[0], size[1] + 0.2 * -(-len(methods) // columns))
         figure, grid = plt.subplots(*shape, figsize=size, layout="constrained", squeeze=False, sharey=n == 1)
         places = grid.T.ravel()  # all panels of the first outcome, all of the second, ...
         for k, (outcome, found) in enumerate(zip(outcomes, panels, strict=True)):
@@ -179,7 +181,6 @@ def draw(outcomes: list[Outcome]) -> dict[str, bytes]:
         for axes in grid[:, 0]:
             axes.set_ylabel(outcomes[0].y)
         lines = {line.get_label(): line for axes in places for line in axes.get_lines()}
-        columns = max(1, int(size[0] / (0.6 + 0.085 * max(map(len, methods)))))  # as many as fit, in inches
         names = [_plain(method) for method in methods]
         shown = [lines[method] for method in methods]
         figure.legend(shown, names, loc="outside lower center", ncols=columns, frameon=False)

@@ -2,12 +2,13 @@
 
 import csv
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from pcwinter.baselines import Ranking, degree, near_nodes, random_edges, random_nodes
-from pcwinter.experiments.curves import add_edges, chosen, drop_nodes
+from pcwinter.experiments.curves import add_edges, drop_nodes, to_drop
 from pcwinter.experiments.output import Outcome, check_figures, markdown, write
 from pcwinter.graph import Graph
 from pcwinter.judging import Judge
@@ -26,6 +27,8 @@ def judge_file(
     if out is not None:
         check_figures()
     ranking = read_ranking(file, graph, column)
+    if ranking.method in ("random", "degree"):  # which stand beside it
+        ranking = replace(ranking, method=f"your {ranking.method}")
     judge, text = Judge(graph, on=on), ""
     if ranking.items.ndim == 2:
         outcome = Outcome(f"{dataset} judge edges {ranking.method}", x="edges added")
@@ -52,7 +55,7 @@ def judge_file(
 def _near(ranking: Ranking, graph: Graph, which: str, file: Path) -> tuple[Ranking, str]:
     """The ranking of the nodes that the experiments drop: those that the file does not name have the value 0."""
     near = near_nodes(graph, 2)
-    dropped = chosen(graph, near, which)
+    dropped = to_drop(graph, near, which)
     if not np.isin(ranking.items, dropped).any():
         raise ValueError(f"{file} names none of the {len(dropped):,} {which} nodes that are dropped: choose --which")
     value = np.zeros(graph.n_nodes)
@@ -95,7 +98,8 @@ def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
         except (TypeError, ValueError):
             value = math.nan
         if not math.isfinite(value):
-            raise ValueError(f"line {line} of {file} has the value {row[column]!r}, expected a finite number")
+            found = "no value" if row[column] is None else f"the value {row[column]!r}"
+            raise ValueError(f"line {line} of {file} has {found}, expected a finite number")
         items.append(sorted(number[row[key]] for key in keys))
         values.append(value)
     array = np.array(items, dtype=np.int64)

@@ -82,10 +82,10 @@ class Study:
         """Hashes of the graph."""
         return runs.fingerprint(self.graph)
 
-    def title(self, experiment: str) -> str:
+    def title(self, experiment: str, *, judged: bool = True) -> str:
         """What an outcome is called; the ridge head and the test graph go without saying."""
         head = "" if self.head == "ridge" else self.head
-        return _key(self.dataset, experiment, head, "" if self.on == "test" else f"on {self.on}")
+        return _key(self.dataset, experiment, head, _where(self.on) if judged else "")
 
     @property
     def points(self) -> int:
@@ -191,7 +191,7 @@ class Study:
         about = _key(self.head, most or "", time_limit or "", f"seed {seed}")
 
         def make() -> Ranking:
-            folder = self.out / "runs" / f"data-shapley {about}"
+            folder = self.out / "runs" / _key("data-shapley", about, self._bound)
             folder.mkdir(parents=True, exist_ok=True)
             kept = Checkpoints(folder, self._about(about))
             state, _ = kept.load()
@@ -243,7 +243,7 @@ class Study:
         """A curve from the disk, or made now and kept."""
         settings = (self.fingerprint, self.hops, self.points, best_first.shape, metadata.version("pcwinter"))
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
-        path = self.out / _key("curves", "" if on == "test" else f"on {on}") / f"{key}.json"
+        path = self.out / _key("curves", _where(on)) / f"{key}.json"
         try:
             count, accuracy = json.loads(path.read_text(encoding="utf-8"))
             return Curve(np.array(count, dtype=np.int64), np.array(accuracy, dtype=np.float64))
@@ -319,6 +319,8 @@ def open_study(
     known = DATASETS.get(dataset)
     if known is None:
         raise ValueError(f"there is no dataset {dataset!r}: choose from {', '.join(DATASETS)}")
+    if on not in ON:
+        raise ValueError(f"on is {on!r}, expected {' or '.join(ON)}")
     return Study(
         dataset=dataset,
         graph=load(dataset, data=data),
@@ -331,6 +333,10 @@ def open_study(
         on=on,
         quiet=quiet,
     )
+
+
+def _where(on: str) -> str:
+    return "" if on == "test" else f"on {on}"
 
 
 def _key(*parts: object) -> str:

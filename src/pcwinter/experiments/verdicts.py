@@ -38,11 +38,14 @@ def verdicts(studies: list[Tables], experiment: str | None = None) -> str:
     """A part for every claim of the paper, with lines for every study; of all experiments, or of one."""
     parts = []
     for claim, (about, judge) in CLAIMS.items():
-        asked = studies if experiment in (None, about) else []
-        try:
-            lines = [f"- {study.title}: {said}." for study in asked for said in judge(study)]
-        except KeyError as error:
-            raise ValueError(f"a table of {about} has no {error}: it is of another version, make it anew") from error
+        lines = []
+        for study in studies if experiment in (None, about) else []:
+            try:
+                lines += [f"- {study.title}: {said}." for said in judge(study)]
+            except KeyError as error:
+                raise ValueError(
+                    f"the table {about} of {study.title} has no {error}: it is of another version, make it anew"
+                ) from error
         parts += ["\n".join([f"**{claim}**\n", *lines])] if lines else []
     return "\n\n".join(parts)
 
