@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 SCRIPT = """
-import os, sys, time
+import os, signal, sys, time
 import pcwinter as pw
 from pcwinter.workers import open_pool
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in a script's background ignores it
 how = sys.argv[1]
 features, labels = [[1.0]] * 6, [0, 0, 0, 1, 1, 1]
 graph = pw.Graph(adjacency=[(0, 1), (0, 2), (3, 4)], features=features, labels=labels, train=[0, 3], val=[5])
