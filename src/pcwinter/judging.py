@@ -13,7 +13,7 @@ from pcwinter.graph import Graph
 from pcwinter.heads.softmax import Softmax
 from pcwinter.heads.trainer import scores, train
 from pcwinter.metrics import predictions
-from pcwinter.propagation import propagate
+from pcwinter.propagation import normalized, propagate
 
 ON = ("test", "validation")
 
@@ -51,8 +51,7 @@ class Judge:
             labelled = labelled[keep[labelled]]
         if not len(labelled):
             return float(np.mean(graph.labels[self.nodes] == 0))
-        scale = sp.diags_array(1 / np.sqrt(np.asarray(adjacency.sum(axis=1)) + 1))
-        step = sp.csr_array(scale @ (adjacency + sp.eye_array(graph.n_nodes)) @ scale)
+        step = normalized(adjacency)
         rows = step[labelled]  # only their rows are needed, which is much less than all
         for _ in range(self.hops - 1):
             rows = rows @ step

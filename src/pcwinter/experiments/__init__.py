@@ -43,6 +43,6 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
         files = write(outcome, study.out)
         parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
         parts += ["\n".join(outcome.notes)] if outcome.notes else []
-        if study.on == "test":  # which the paper's claims are about
-            parts += filter(None, [verdicts([Tables(study.out, study.dataset, study.head)], each)])
+        told = verdicts([Tables(study.out, study.dataset, study.head)], each) if study.on == "test" else ""
+        parts += [told] if told else []
         yield "\n\n".join([*parts, f"Written to {study.out}: {', '.join(file.name for file in files)}\n"])

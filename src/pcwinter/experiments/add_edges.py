@@ -35,10 +35,11 @@ def run(study: Study, seeds: int) -> Outcome:
         rankings |= {name: study.baseline(method, seed) for name, method in PLAIN.items()}
         for name, ranking in rankings.items():
             outcome.add(name, seed, study.adding(ranking, seed))
-            sampled.setdefault(name, []).append(ranking.orders)
+            if ranking.orders:
+                sampled.setdefault(name, []).append(ranking.orders)
         last = study.adding(mine["PC-Winter (own)"], seed, rest=-np.inf)
         outcome.add("PC-Winter (own), edges without players last", seed, last)
-    times = ", ".join(f"{count} × {name}" for name, count in chosen.most_common())  # noqa: RUF001
+    times = ", ".join(f"{count} \N{MULTIPLICATION SIGN} {name}" for name, count in chosen.most_common())
     outcome.notes.append(f"Chosen on the validation graph: {times}.")
     paper = EDGES.get(study.dataset) if study.on == "test" else None
     rows = []
@@ -58,8 +59,9 @@ def run(study: Study, seeds: int) -> Outcome:
                 "paper at 10 %": paper if row["method"] == "PC-Winter (own)" else None,
                 **spread("share that reaches all", reach),
                 "whole graph": float(np.mean(full)),
-                **(spread("orders", orders) if any(orders := sampled.get(str(row["method"]), [])) else {}),
             }
         )
+        if orders := sampled.get(str(row["method"])):
+            rows[-1] |= spread("orders", orders)
     outcome.tables[outcome.name] = rows
     return outcome
