@@ -17,7 +17,7 @@ import pcwinter as pw
 from benchmarks.machine import one_core
 from pcwinter._jit import compiled
 from pcwinter.heads.ridge import RidgeWalker
-from pcwinter.heads.ridge_count import Row, Scores, Scoring, largest_error, make_scores, score
+from pcwinter.heads.ridge_count import KEPT, Row, Scores, Scoring, largest_error, make_scores, score
 from pcwinter.heads.ridge_trees import condition
 from pcwinter.moves import Moves, add_four, apply, no_moves, plan
 from pcwinter.propagation import LocalGraphs, State, begin_step, empty_state, join
@@ -78,7 +78,8 @@ def _profile(name: str, rates: dict[str, float]) -> None:
     scores = make_scores(c, n, room)
     scores.exact[:] = np.random.default_rng(0).random((c, n))
     scores.rounded[:] = scores.exact
-    row = Row(1.0, np.zeros(1), np.zeros(1, dtype=np.int64), products, np.zeros(0), finished)
+    kept, whose = np.empty((KEPT, 1)), np.full(KEPT, -1)
+    row = Row(1.0, np.zeros(1), np.zeros(1, dtype=np.int64), products, np.zeros(0), finished, kept, whose)
     scoring = Scoring(0, walker.ends, 1.0, walker.tie, 0.0, largest_error(products))
     slots = np.diff(local.begin)
     many = walker.gram_begin < 0

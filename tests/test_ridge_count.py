@@ -12,7 +12,7 @@ from pcwinter.game import make_problem
 from pcwinter.graph import Graph
 from pcwinter.heads import ridge, ridge_trees
 from pcwinter.heads.ridge import RidgeWalker
-from pcwinter.heads.ridge_count import Row, Scoring, add_row, largest_error, make_scores, score
+from pcwinter.heads.ridge_count import KEPT, Row, Scoring, add_row, largest_error, make_scores, score
 from pcwinter.metrics import ACCURACY, METRICS, TIE, class_ends, make_parts
 from pcwinter.orders import FAMILIES, Order, Walk
 
@@ -30,7 +30,16 @@ def count(a: np.ndarray, b: np.ndarray, error: float, scores: np.ndarray = SCORE
     for c in range(n_classes):
         add_row(known, c, 1.0, scores[c])
     products = np.stack([a, np.zeros(n)])
-    row = Row(1.0, np.ones(1), np.zeros(1, dtype=np.int64), products, np.empty(0), products)
+    row = Row(
+        1.0,
+        np.ones(1),
+        np.zeros(1, dtype=np.int64),
+        products,
+        np.empty(0),
+        products,
+        np.empty((KEPT, 1)),
+        np.full(KEPT, -1),
+    )
     scoring = Scoring(ACCURACY, ends, 1.0, TIE, 0.0, error)
     return float(score(scoring, known, single, b, row, np.empty(0)))
 
@@ -53,6 +62,20 @@ def test_any_number_of_classes(n_classes: int) -> None:
     expected = np.sum((scores + np.outer(b, a)).argmax(axis=0) == targets)
     for error in (0.0, 1e-5):
         assert count(a, b, error, scores, class_ends(targets, n_classes)) == expected
+
+
+def test_nodes_are_looked_at_again_while_the_row_moves_and_others_take_their_places() -> None:
+    rng, n = np.random.default_rng(1), 3 * KEPT + 7
+    targets = np.sort(rng.integers(0, 3, n))
+    nodes, products, finished = np.array([2, 0]), rng.normal(size=(4, n)), rng.normal(size=(2, n))
+    kept, whose, b = np.empty((KEPT, 5)), np.full(KEPT, -1), rng.normal(size=3)
+    known = make_scores(3, n, np.empty(0, dtype=np.float32))
+    for weight, white, scale in zip(rng.normal(size=(5, 2)), rng.normal(size=(5, 1)), rng.random(5), strict=True):
+        row = Row(scale, weight, nodes, products, white, finished, kept, whose)
+        scoring = Scoring(ACCURACY, class_ends(targets, 3), 1.0, TIE, 0.0, 1e9)
+        a = products[3] + scale * weight @ products[nodes] - white @ finished[:1]
+        expected = np.sum(np.outer(b, a).argmax(axis=0) == targets)
+        assert score(scoring, known, np.zeros(n, dtype=np.float32), b, row, np.empty(0)) == expected
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-5])

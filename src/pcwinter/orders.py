@@ -223,10 +223,9 @@ def _visited_children(tree: ContributionTree, truncation: Truncation) -> IntArra
     The ratio is read as the simple fraction that was meant, since 10 * (1 - 0.7) is not 3 in binary.
     """
     kept = [1 - Fraction(float(t)).limit_denominator(10_000) for t in truncation]
-    children, inner = tree.children, tree.parent >= 0
+    above, below = (np.array([getattr(k, part) for k in kept]) for part in ("numerator", "denominator"))
+    inner = tree.parent >= 0
+    hop, siblings = tree.depth[inner] - 1, tree.children[tree.parent[inner]]
     limit = np.full(tree.n_players, tree.n_players)
-    pairs = np.stack([tree.depth[inner], children[tree.parent[inner]]], axis=1)
-    distinct, which = np.unique(pairs, axis=0, return_inverse=True)
-    limits = np.array([math.ceil(n * kept[depth - 1]) for depth, n in distinct.tolist()], dtype=np.int64)
-    limit[inner] = limits[which]
+    limit[inner] = -(-siblings * above[hop] // below[hop])
     return limit

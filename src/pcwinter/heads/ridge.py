@@ -20,7 +20,7 @@ from scipy.linalg.blas import dtrsm
 from pcwinter._options import number
 from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter.heads.ridge_block_scores import STRIP
-from pcwinter.heads.ridge_count import MOST, Scoring, largest_error
+from pcwinter.heads.ridge_count import KEPT, MOST, Scoring, largest_error
 from pcwinter.heads.ridge_rows import BLOCK, walk_rows
 from pcwinter.heads.ridge_trees import Course, Walked, walk_dual, walk_primal
 from pcwinter.metrics import ACCURACY, TIE, Metric, Parts, class_ends, make_parts, measure, whole
@@ -157,6 +157,7 @@ class RidgeWalker:
         room = b + 2 + int(inner.max())
         kept = int((few**2).sum()) + (room * d if len(many) else 0)
         fixed += 8 * (kept + int(few.max(initial=0)) ** 2 + t * t + 3 * room * t)
+        fixed += 8 * KEPT * (int(slots.max()) + t) if single else 0
         return each + 8 * (b + t) + (4 if single else 8) * (room + t), fixed
 
     def _tiles(self, interleaved: bool, single: bool) -> list[tuple[int, int]]:

@@ -15,6 +15,7 @@ from pcwinter.metrics import ACCURACY, measure
 
 SINGLE = 2e-5  # error of `a` in single precision, in units of the largest product: ten times what tests see
 ROUNDED = 1e-6  # the same for the part of the constant feature, which is computed in double precision and then rounded
+KEPT = 256  # validation nodes whose kernels with the open tree are at hand to be looked at again
 MOST = 4096  # slots of a tree, or labelled nodes, beyond which that does not hold, and all is in double precision
 
 
@@ -38,6 +39,8 @@ class Row(NamedTuple):
     products: FloatArray  # (b + 1, v) kernel between nodes and validation nodes, the constant feature's last
     white: FloatArray  # (i,) L^-1 k(H, h)
     finished: FloatArray  # (t, v) L^-1 k(H, Z)
+    kept: FloatArray  # (KEPT, >= m + i) columns of both, of the slots and of the first i rows, as far as there are any
+    whose: IntArray  # (KEPT,) validation nodes whose columns these are, or -1
 
 
 class Scores(NamedTuple):
@@ -152,10 +155,14 @@ def _hit(scores: FloatArray, b: FloatArray, a: float, y: int, i: int, tie: float
 
 @compiled
 def _entry(row: Row, i: int) -> float:
-    """Entry i of a = k_c(Z, h)."""
-    a = float(row.products[-1, i])
-    for u in range(len(row.node)):
-        a += row.scale * row.weight[u] * row.products[row.node[u], i]
-    for k in range(len(row.white)):
-        a -= row.white[k] * row.finished[k, i]
-    return a
+    """Entry i of a = k_c(Z, h). A node in doubt is so again and again, so what it needs is gathered once in a tree."""
+    m, place = len(row.node), i % KEPT
+    column = row.kept[place, : m + len(row.white)]
+    if row.whose[place] != i:
+        row.whose[place] = i
+        for u in range(m):
+            column[u] = row.products[row.node[u], i]
+        for k in range(len(row.white)):
+            column[m + k] = row.finished[k, i]
+    inner = row.scale * np.dot(row.weight, column[:m]) - np.dot(row.white, column[m:])
+    return float(row.products[-1, i] + inner)

@@ -23,7 +23,7 @@ import numpy as np
 
 from pcwinter._jit import compiled, inlined
 from pcwinter._types import BoolArray, FloatArray, IntArray
-from pcwinter.heads.ridge_count import Row, Scores, Scoring, add_row, make_scores, score
+from pcwinter.heads.ridge_count import KEPT, Row, Scores, Scoring, add_row, make_scores, score
 from pcwinter.metrics import Parts, credit, measure
 from pcwinter.moves import Moves, add_four, apply, forget, plan
 from pcwinter.propagation import LocalGraphs, State, begin_step, join
@@ -52,6 +52,7 @@ class Opened(NamedTuple):
     norm: float  # kernel of the constant feature with itself
     products: FloatArray  # (b + 1, v) as in `Row`
     finished: FloatArray  # (t, v)
+    kept: FloatArray  # room for the `kept` of `Row`
 
 
 class Walked(NamedTuple):
@@ -111,6 +112,7 @@ def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, 
     a, b, white_h = np.empty_like(line), np.empty(n_classes), np.empty(n_white)
     utility = walked.utility[step - 1] if step else scoring.empty
     position, since = begin, RENEW
+    whose = np.full(len(opened.kept), -1)
     while position < last:
         begin_step(state)
         credited = visited[position]
@@ -145,7 +147,7 @@ def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, 
             rate = a.dtype.type(scale)
             for i in range(n):
                 a[i] = rate * line[i] + constant[i]
-            row = Row(scale, weights, nodes, opened.products, white_h[n_classes:], opened.finished)
+            row = Row(scale, weights, nodes, opened.products, white_h[n_classes:], opened.finished, opened.kept, whose)
             utility = score(scoring, scores, a, b, row, walked.parts.fresh)
             credit(walked.parts, player if credited else -1)
             walked.counts[0 if credited else 1] += 1
@@ -205,6 +207,7 @@ def walk_dual(
     done = np.full(constant, -1)
     exact, done_exact, only = np.empty((1, n)), np.full(1, -1), np.zeros(1, dtype=np.int64)
     nothing, norm = np.empty(0), products[-1, 0]
+    kept = np.empty((KEPT if course.scoring.error else 0, np.diff(local.begin).max() + len(finished)))
     begin = step = i = 0
     while begin < len(players):
         last, end = _ends(course, begin)
@@ -226,7 +229,7 @@ def walk_dual(
             for u in slots:
                 kernel[u] = grams[gram_begin[tree] + u * m : gram_begin[tree] + (u + 1) * m]
         opened = Opened(
-            lines, white, basis, constant, i, kernel, square, rows, below, nothing, norm, products, finished
+            lines, white, basis, constant, i, kernel, square, rows, below, nothing, norm, products, finished, kept
         )
         step = walk_tree(course, begin, last, step, opened, scores)
         for c in range(n_classes):
@@ -317,7 +320,9 @@ def walk_primal(
         kernel, mixed = np.empty((m + n_inner + 1, m)), 2 * gram[m, :m]
         lines[: m + 1], predicted[: m + 1], kernel[:m] = np.dot(x, to_validation), -np.dot(x, weights), gram[:m, :m]
         place = course.place
-        opened = Opened(lines, predicted, place, m, 0, kernel, True, place, m, mixed, gram[m, m], lines, lines)
+        opened = Opened(
+            lines, predicted, place, m, 0, kernel, True, place, m, mixed, gram[m, m], lines, lines, lines[:0]
+        )
         step = walk_tree(course, begin, last, step, opened, scores)
         row = finished[tree]
         gain = np.dot(covariance, row)
