@@ -39,7 +39,7 @@ def environment() -> dict[str, str]:
     return {**os.environ, **ONE_THREAD, "PYTHONPATH": paths, "PYTHONWARNINGS": "ignore"}
 
 
-def in_fresh_process(measurement: str, *, pinned: bool = True, **arguments: object) -> Any:  # noqa: ANN401  as JSON is
+def in_fresh_process(measurement: str, *, pinned: bool = True, **arguments: object) -> Any:  # as JSON is
     """Run a measurement of `child.py`; its result, or the reason why there is none as RuntimeError."""
     argv = [sys.executable, "-m", "benchmarks.child", measurement, json.dumps(arguments)]
     with one_core() if pinned else contextlib.nullcontext():

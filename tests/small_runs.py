@@ -48,7 +48,7 @@ def named_graph(seed: int = 3, ids: Sequence[str] = (), classes: Sequence[str] =
     )
 
 
-def small_run(directory: Path, graph: pw.Graph | None = None, *, exactly: bool = False, **options: Any) -> Run:  # noqa: ANN401
+def small_run(directory: Path, graph: pw.Graph | None = None, *, exactly: bool = False, **options: Any) -> Run:
     """A run of 20 orders of that graph, as it is read back."""
     graph = graph or named_graph()
     with warnings.catch_warnings():

@@ -32,7 +32,7 @@ class Notebook:
         self.states.append(unpack(pack(state, "it"), "it"))
 
 
-def states(metric: str = "accuracy", **options: Any) -> tuple[pw.Values, list[State]]:  # noqa: ANN401
+def states(metric: str = "accuracy", **options: Any) -> tuple[pw.Values, list[State]]:
     notebook = Notebook()
     values = pw.value(random_graph(3), head=HEAD, metric=metric, keeper=notebook, **options)
     return values, notebook.states

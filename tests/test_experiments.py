@@ -87,7 +87,8 @@ def test_a_curve_sums_itself_up() -> None:
 
 
 def test_tables_in_markdown() -> None:
-    rows = [{"method": "a", "mean": 0.5, "n": 1234}, {"method": "b", "mean": float("nan"), "n": None, "more": 12.3}]
+    rows = [{"method": "a", "none": None, "mean": 0.5, "n": 1234}]
+    rows += [{"method": "b", "mean": float("nan"), "n": None, "more": 12.3}]
     assert markdown(rows).splitlines() == [
         "| method | mean | n | more |",
         "| --- | --: | --: | --: |",
@@ -187,6 +188,8 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     file.write_text("source,target,value\n2,0,3.0\n1,5,1\n")
     assert "toy judge edges mine\n" in judge_file(file, graph, "toy")
     assert "toy judge edges mine on validation\n" in judge_file(file, graph, "toy", on="validation")
+    with pytest.raises(ValueError, match="has edges, and --which mixed chooses nodes: leave it out"):
+        judge_file(file, graph, "toy", "mixed")
     text = judge_file(file.rename(tmp_path / "random.csv"), graph, "toy")
     assert "| your random | " in text
     assert "| random | " in text

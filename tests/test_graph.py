@@ -20,7 +20,7 @@ LABELS = [0, 1, -1, 0, 1, 0, -1]
 N = 7
 
 
-def build(**changes: Any) -> Graph:  # noqa: ANN401
+def build(**changes: Any) -> Graph:
     arguments: dict[str, Any] = {
         "adjacency": EDGES,
         "features": np.arange(3.0 * N).reshape(N, 3),
@@ -32,14 +32,14 @@ def build(**changes: Any) -> Graph:  # noqa: ANN401
     return Graph(**{**arguments, **changes})
 
 
-def matrix(edges: list[tuple[int, int]] = EDGES) -> Any:  # noqa: ANN401
+def matrix(edges: list[tuple[int, int]] = EDGES) -> Any:
     dense = np.zeros((N, N))
     for u, v in edges:
         dense[u, v] = dense[v, u] = 1
     return sp.csr_array(dense)
 
 
-def edges_of(adjacency: Any) -> set[tuple[int, int]]:  # noqa: ANN401
+def edges_of(adjacency: Any) -> set[tuple[int, int]]:
     return {(int(u), int(v)) for u, v in zip(*adjacency.nonzero(), strict=True) if u < v}
 
 
@@ -152,14 +152,14 @@ def test_a_graph_survives_pickling_and_copying() -> None:
         EDGES + [(v, u) for u, v in EDGES],
     ],
 )
-def test_the_same_graph_in_many_forms(adjacency: Any) -> None:  # noqa: ANN401
+def test_the_same_graph_in_many_forms(adjacency: Any) -> None:
     same: Any = build(adjacency=adjacency).adjacency
     np.testing.assert_array_equal(same.toarray(), build().adjacency.toarray())
     assert same.indices.dtype == np.int64
 
 
 @pytest.mark.parametrize("adjacency", [[], np.empty((0, 2), dtype=np.int64), sp.csr_array((N, N))])
-def test_a_graph_without_edges(adjacency: Any) -> None:  # noqa: ANN401
+def test_a_graph_without_edges(adjacency: Any) -> None:
     assert build(adjacency=adjacency).n_edges == 0
 
 
@@ -187,7 +187,7 @@ def test_explicit_zeros_are_no_edges_and_no_features() -> None:
         sp.lil_array(np.eye(N)),
     ],
 )
-def test_features_of_any_kind(features: Any) -> None:  # noqa: ANN401
+def test_features_of_any_kind(features: Any) -> None:
     x: Any = build(features=features).features
     assert (x.dtype, x.indices.dtype) == (np.float64, np.int64)
     np.testing.assert_array_equal(x.toarray(), np.eye(N))
@@ -199,7 +199,7 @@ def test_repeated_entries_of_sparse_features_add_up() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.float32, np.float64])
-def test_labels_of_any_kind(dtype: Any) -> None:  # noqa: ANN401
+def test_labels_of_any_kind(dtype: Any) -> None:
     assert build(labels=np.array(LABELS, dtype=dtype)).labels.tolist() == LABELS
 
 
@@ -237,7 +237,7 @@ def test_given_n_classes_and_the_default_agree() -> None:
         (sp.coo_array((np.ones(4), ([0, 1, 0, 1], [1, 0, 1, 0])), shape=(N, N)), 0, 1),
     ],
 )
-def test_loops_and_repeats_are_counted_in_one_warning(adjacency: Any, loops: int, repeats: int) -> None:  # noqa: ANN401
+def test_loops_and_repeats_are_counted_in_one_warning(adjacency: Any, loops: int, repeats: int) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         graph = build(adjacency=adjacency)

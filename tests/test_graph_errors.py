@@ -15,7 +15,7 @@ LABELS = [0, 1, -1, 0, 1, 0, -1]
 N = 7
 
 
-def build(**changes: Any) -> Graph:  # noqa: ANN401
+def build(**changes: Any) -> Graph:
     arguments: dict[str, Any] = {
         "adjacency": EDGES,
         "features": np.ones((N, 3)),
@@ -27,12 +27,12 @@ def build(**changes: Any) -> Graph:  # noqa: ANN401
     return Graph(**{**arguments, **changes})
 
 
-def entries(*values: tuple[int, int, float]) -> Any:  # noqa: ANN401
+def entries(*values: tuple[int, int, float]) -> Any:
     row, col, data = zip(*values, strict=True)
     return sp.csr_array((data, (row, col)), shape=(N, N))
 
 
-def with_nan(make: Callable[[Any], Any]) -> Any:  # noqa: ANN401
+def with_nan(make: Callable[[Any], Any]) -> Any:
     x = np.ones((N, 3))
     x[4, 1] = x[5, 0] = np.nan
     return make(x)

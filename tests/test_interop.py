@@ -30,7 +30,7 @@ def small() -> pw.Graph:
     return make(None)
 
 
-def make(ids: Any) -> pw.Graph:  # noqa: ANN401
+def make(ids: Any) -> pw.Graph:
     features = [[1.0, 0.1], [0.5, 0.2], [0.2, 0.9], [0.1, 1 / 3], [0.9, 1e-17], [0.3, 2.0]]
     edges = [(0, 1), (1, 2), (2, 3), (3, 5)]
     return pw.Graph(edges, features, [0, -1, 1, 1, 0, 1], [0, 2], [4, 5], [3], ids=ids)
@@ -44,7 +44,7 @@ def words(graph: pw.Graph) -> list[str]:
     return split
 
 
-def pairs(graph: pw.Graph) -> Any:  # noqa: ANN401  (m, 2)
+def pairs(graph: pw.Graph) -> Any:  # (m, 2)
     upper = sp.triu(graph.adjacency, format="coo")
     return np.stack([upper.row, upper.col], axis=1)
 
@@ -67,7 +67,7 @@ def arrays_of(graph: pw.Graph) -> dict[str, Any]:
     return {**layout, "labels": graph.labels, **{name: getattr(graph, name) for name in WORDS}}
 
 
-def to_networkx(graph: pw.Graph, label: str, kind: Any = nx.Graph) -> Any:  # noqa: ANN401
+def to_networkx(graph: pw.Graph, label: str, kind: Any = nx.Graph) -> Any:
     result = kind()
     dense = graph.features.toarray()
     for node, split in enumerate(words(graph)):
@@ -78,7 +78,7 @@ def to_networkx(graph: pw.Graph, label: str, kind: Any = nx.Graph) -> Any:  # no
     return result
 
 
-def assert_same(graph: pw.Graph, other: pw.Graph, ids: Any = None) -> None:  # noqa: ANN401
+def assert_same(graph: pw.Graph, other: pw.Graph, ids: Any = None) -> None:
     for name in ("adjacency", "features"):
         one, two = getattr(graph, name), getattr(other, name)
         assert one.shape == two.shape
@@ -116,7 +116,7 @@ def test_networkx_files_keep_a_graph(form: str, label: str, demo: pw.Graph, tmp_
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
-def test_networkx_graphs_of_any_kind(kind: Any, small: pw.Graph) -> None:  # noqa: ANN401
+def test_networkx_graphs_of_any_kind(kind: Any, small: pw.Graph) -> None:
     graph = to_networkx(small, "label", kind)
     graph.add_edge(1, 0)  # in a directed graph the same edge, the other way round; in a multigraph a second one
     if kind is nx.MultiGraph:

@@ -231,7 +231,7 @@ def test_graphml_needs_networkx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert refusal(tmp_path / "g.graphml") == "reading GraphML needs NetworkX: pip install 'pcwinter[networkx]'"
 
 
-def triangle() -> Any:  # noqa: ANN401
+def triangle() -> Any:
     graph = nx.Graph([("a", "b"), ("b", "c")])
     for node, (label, split) in zip("abc", [(0, "train"), (1, "train"), (0, "val")], strict=True):
         graph.add_node(node, label=label, split=split, x=1.0)

@@ -58,7 +58,7 @@ def opened(browser: Browser, file: Path) -> Open:
     """Opens the page, or that of another file; no errors, and no request but that for the file."""
 
     @contextmanager
-    def open_page(path: Path = file, **options: Any) -> Iterator[Page]:  # noqa: ANN401
+    def open_page(path: Path = file, **options: Any) -> Iterator[Page]:
         context = browser.new_context(
             **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", **options}
         )

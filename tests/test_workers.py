@@ -156,7 +156,7 @@ def test_a_game_that_cannot_be_sent() -> None:
 
 
 @pytest.mark.parametrize("workers", [0, -1, 2.0, "two", True, None])
-def test_a_number_of_workers_is_checked(workers: Any) -> None:  # noqa: ANN401
+def test_a_number_of_workers_is_checked(workers: Any) -> None:
     with pytest.raises(ValueError, match=r"workers is .*, expected a whole number of at least 1"):
         pw.value(pw.load("demo"), workers=workers)
 

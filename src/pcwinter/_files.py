@@ -56,7 +56,7 @@ def read_npz(path: Path, *names: str) -> dict[str, NDArray[Any]]:
         return {name: archive[name] for name in names}
 
 
-def read_pickle(path: Path) -> Any:  # noqa: ANN401  an array, a PickledCsr or a dict of lists
+def read_pickle(path: Path) -> Any:  # an array, a PickledCsr or a dict of lists
     """An old pickle of NumPy and SciPy objects; anything else in it is refused, and not run."""
     with naming(path), path.open("rb") as file:
         return _Unpickler(file, encoding="latin1").load()
@@ -131,7 +131,7 @@ _ADMITTED = {
 
 
 class _Unpickler(pickle.Unpickler):
-    def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401  as in pickle
+    def find_class(self, module: str, name: str) -> Any:  # as in pickle
         if f"{module}.{name}" not in _ADMITTED:
             raise pickle.UnpicklingError(f"it asks for {module}.{name}, which no Planetoid file needs")
         return _ADMITTED[f"{module}.{name}"]

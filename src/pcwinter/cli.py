@@ -151,7 +151,7 @@ def cli() -> None:
 @data_option
 @click.option("--resume", is_flag=True, help="Go on with the run in --out, if there is one.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def value(graph: str, out: Path, data: Path | None, features: str, resume: bool, quiet: bool, **options: Any) -> int:  # noqa: ANN401
+def value(graph: str, out: Path, data: Path | None, features: str, resume: bool, quiet: bool, **options: Any) -> int:
     """Value every node and edge of GRAPH.
 
     GRAPH is the name of a public graph (see `pcwinter datasets`), a folder with nodes.csv and edges.csv, or an .npz,

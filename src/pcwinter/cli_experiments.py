@@ -47,7 +47,7 @@ on_option = click.option(
 )
 @data_option
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str, **options: Any) -> int:  # noqa: ANN401
+def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str, **options: Any) -> int:
     """Repeat an experiment of the paper on a graph, and write its tables and figures.
 
     What is done is kept in DIR/DATASET, with --quick in "DIR/DATASET quick": the same command goes on after an
@@ -87,7 +87,7 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
 @on_option
 @click.option("--out", type=RUN, callback=at_home, help="Directory for curve and figure; none are written by default.")
 @data_option
-def judge(file: Path, dataset: str, data: Path | None, **options: Any) -> None:  # noqa: ANN401
+def judge(file: Path, dataset: str, data: Path | None, **options: Any) -> None:
     """Put the values in FILE, by whatever method, on the curves of the experiments.
 
     FILE is a CSV with the columns node and value, or source, target and value. Nodes are dropped best first, edges

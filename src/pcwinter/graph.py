@@ -168,7 +168,7 @@ def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArra
     return row, col
 
 
-def _check_matrix(adjacency: Any, n: int) -> tuple[IntArray, IntArray]:  # noqa: ANN401
+def _check_matrix(adjacency: Any, n: int) -> tuple[IntArray, IntArray]:
     """Sparse (n, n) -> the ends of its entries, each edge in both directions."""
     if adjacency.shape != (n, n):
         raise ValueError(

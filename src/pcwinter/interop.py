@@ -48,7 +48,7 @@ def read_graph(path: PathLike, *, features: str = "row") -> Graph:
 
 
 def from_networkx(
-    graph: Any,  # noqa: ANN401  a NetworkX graph of any kind
+    graph: Any,  # a NetworkX graph of any kind
     *,
     label: str = "label",
     split: str = "split",
@@ -69,7 +69,7 @@ def from_networkx(
     return _from_networkx(graph, "the NetworkX graph", label, split, features, normalize)
 
 
-def from_pyg(data: Any, *, normalize: str = "row") -> Graph:  # noqa: ANN401  a torch_geometric.data.Data, or alike
+def from_pyg(data: Any, *, normalize: str = "row") -> Graph:  # a torch_geometric.data.Data, or alike
     """A Data object of PyTorch Geometric, or anything with x, y, edge_index, and masks of train, val and perhaps test.
 
     Nodes keep their numbers. `y` is -1 where unknown. Edge weights must be 1 or absent.
@@ -115,7 +115,7 @@ def from_pyg(data: Any, *, normalize: str = "row") -> Graph:  # noqa: ANN401  a 
     return assemble(named, normalize)
 
 
-def _array(data: Any, name: str) -> NDArray[Any]:  # noqa: ANN401
+def _array(data: Any, name: str) -> NDArray[Any]:
     """Attribute of `data` -> array; a tensor is taken off its graph and its device first."""
     value = getattr(data, name, None)
     if value is None:
@@ -150,7 +150,7 @@ def _read_networkx(path: Path, gml: bool, normalize: str) -> Graph:
     return _from_networkx(graph, str(path), "class", "split", None, normalize)
 
 
-def _read_graphml(nx: Any, path: Path) -> Any:  # noqa: ANN401
+def _read_graphml(nx: Any, path: Path) -> Any:
     """NetworkX would take two nodes of one id for one, and keeps the defaults of the file to itself."""
     seen: set[str] = set()
     for _, element in ElementTree.iterparse(path):
@@ -168,7 +168,7 @@ def _read_graphml(nx: Any, path: Path) -> Any:  # noqa: ANN401
     return graph
 
 
-def _read_gml(nx: Any, path: Path) -> Any:  # noqa: ANN401
+def _read_gml(nx: Any, path: Path) -> Any:
     """With labels as names where all nodes have one, else with ids."""
     try:
         return nx.read_gml(path)
@@ -179,7 +179,7 @@ def _read_gml(nx: Any, path: Path) -> Any:  # noqa: ANN401
 
 
 def _from_networkx(
-    graph: Any,  # noqa: ANN401
+    graph: Any,
     source: str,
     label: str,
     split: str,
@@ -223,7 +223,7 @@ def _ids(nodes: list[Hashable]) -> NDArray[Any]:
     return np.array([str(node) for node in nodes], dtype=object)
 
 
-def _edges(graph: Any, nodes: list[Hashable], source: str) -> IntArray:  # noqa: ANN401
+def _edges(graph: Any, nodes: list[Hashable], source: str) -> IntArray:
     """(m, 2) node numbers, loops and repeats still among them."""
     number = {node: i for i, node in enumerate(nodes)}
     pairs = []

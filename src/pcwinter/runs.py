@@ -207,7 +207,7 @@ def run(
     name: str = "",
     notes: Sequence[str] = (),
     resume: bool = False,
-    **options: Any,  # noqa: ANN401  those of `value`
+    **options: Any,  # those of `value`
 ) -> Values:
     """Value a graph in a directory: as `value` with the same `options`, but checkpoints are kept, and results written.
 

@@ -72,7 +72,7 @@ def _read_nodes(path: Path) -> Named:
     )
 
 
-def _read_edges(path: Path, ids: Any) -> IntArray:  # noqa: ANN401  an array of strings
+def _read_edges(path: Path, ids: Any) -> IntArray:  # an array of strings
     """(m, 2) node numbers, loops and repeats still among them."""
     import pandas as pd
 

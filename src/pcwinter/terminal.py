@@ -152,7 +152,7 @@ def _bins(degree: IntArray) -> IntArray:
     return np.ceil(np.log2(np.maximum(degree, 0.5))).astype(np.int64)
 
 
-def _grouped(nodes: "pd.DataFrame", by: str, key: Any) -> "pd.DataFrame":  # noqa: ANN401  a column or an array
+def _grouped(nodes: "pd.DataFrame", by: str, key: Any) -> "pd.DataFrame":  # a column or an array
     groups = nodes.groupby(np.asarray(key))
     table = groups.agg(
         first=(by, "min"),

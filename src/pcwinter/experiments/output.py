@@ -79,8 +79,8 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
 
 
 def markdown(rows: list[Row]) -> str:
-    """A table in Markdown; a column with its standard deviation becomes one."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    """A table in Markdown; a column with its standard deviation becomes one, an empty column none."""
+    names = list(dict.fromkeys(name for row in rows for name, value in row.items() if _cell(value, value)))
     names = [name for name in names if name.removesuffix(" sd") == name or name.removesuffix(" sd") not in names]
     lines = [names, ["---" if isinstance(rows[0].get(name), str) else "--:" for name in names]]
     lines += [[_with_spread(row, name) for name in names] for row in rows]

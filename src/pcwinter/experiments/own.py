@@ -31,6 +31,8 @@ def judge_file(
         ranking = replace(ranking, method=f"your {ranking.method}")
     judge, text = Judge(graph, on=on), ""
     if ranking.items.ndim == 2:
+        if which != "unlabelled":
+            raise ValueError(f"{file} has edges, and --which {which} chooses nodes: leave it out")
         outcome = Outcome(f"{dataset} judge edges {ranking.method}", x="edges added")
         for each in (ranking, random_edges(graph)):
             outcome.add(each.method, 0, add_edges(judge, each))

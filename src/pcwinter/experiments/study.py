@@ -173,7 +173,7 @@ class Study:
         self._last = key, values
         return values
 
-    def pc_winter(self, level: str, seed: int, *, method: str | None = None, **options: Any) -> Ranking:  # noqa: ANN401
+    def pc_winter(self, level: str, seed: int, *, method: str | None = None, **options: Any) -> Ranking:
         """The ranking by own, path or edge values; see `values` for the options."""
         name = method or f"PC-Winter ({level})"
         given = {option: value for option, value in options.items() if value is not None}

@@ -29,7 +29,7 @@ def layout(n: int, ends: IntArray) -> FloatArray:
     return at
 
 
-def _draw(component: Any) -> FloatArray:  # noqa: ANN401  igraph has no types
+def _draw(component: Any) -> FloatArray:  # igraph has no types
     """One component with its corner at the origin, scaled to a mean edge length of 1."""
     if component.vcount() == 1:
         return np.zeros((1, 2))
