@@ -7,7 +7,7 @@ import pytest
 
 from pcwinter.baselines import Ranking
 from pcwinter.experiments import open_study, reproduce
-from pcwinter.experiments.document import document
+from pcwinter.experiments.document import document, page_of
 from pcwinter.experiments.study import Study
 from pcwinter.experiments.verdicts import CLAIMS, Tables, compare, verdicts
 
@@ -80,14 +80,50 @@ def test_the_page_tells_what_was_found(study: Study, tmp_path: Path) -> None:
         (told,) = reproduce(study, experiment, seeds=2)
         assert "\n- demo: " in told
     list(reproduce(study, "drop-nodes", "mixed", 2))
-    page = document(study.out.parent, tmp_path).read_text()
+    assert document(study.out.parent, tmp_path) == [f"Written: {tmp_path / 'reproduction.md'}"]
+    page = (tmp_path / "reproduction.md").read_text()
     for claim in list(CLAIMS)[:5]:
         assert f"**{claim}**\n\n- demo: " in page
-    assert (study.out / "demo add-edges.md").read_text().strip() in page
+    for table in ("add-edges", "efficiency", "drop-nodes unlabelled fair"):
+        assert (study.out / f"demo {table}.md").read_text().strip() in page
     assert "![Adding edges, best first (higher is better)](figures/add-edges.png)" in page
     assert (tmp_path / "figures" / "add-edges.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(ValueError, match="holds no studies: run `pcwinter reproduce all"):
         document(tmp_path, tmp_path)
+
+
+@quiet
+@pytest.mark.timeout(900)
+def test_one_more_experiment_joins_the_page(study: Study, tmp_path: Path) -> None:
+    results = tmp_path / "results" / "cora"
+    results.mkdir(parents=True)
+    row = "{},2,0.5,0.01,0.6,0.01,0.02,0.01,20,0,1.5,0.1\n"
+    kept = "method,seeds,mean,mean sd,first 20 %,first 20 % sd,rebound,rebound sd,orders,orders sd,seconds,seconds sd\n"
+    kept += "".join(
+        row.format(f'"{name}, {level}"') for name in ("10 orders", "converged") for level in ("own", "path")
+    )
+    (results / "cora permutations.table.csv").write_text(kept)
+    list(reproduce(study, "counts", seeds=2))
+    list(reproduce(study, "permutations", seeds=2))
+    notes = tmp_path / "results" / "demo" / "demo permutations.notes.md"
+    notes.parent.mkdir()
+    notes.write_text("Of an earlier run.")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "permutations.png").write_bytes(b"as it was")
+    said = document(study.out.parent, tmp_path)
+    assert said[0] == f"permutations was not drawn: {study.out.parent} has no curves of cora."
+    page = (tmp_path / "reproduction.md").read_text()
+    assert "| 10 orders, own | 2 | 0.5000 ± 0.0100 |" in page
+    assert (study.out / "demo permutations.md").read_text().strip() in page
+    assert (study.out / "demo counts.md").read_text().strip() in page
+    assert "Of an earlier run." not in page
+    assert "(figures/permutations.png)" in page
+    assert (tmp_path / "figures" / "permutations.png").read_bytes() == b"as it was"
+
+
+def test_the_page_in_the_repository_is_what_its_tables_say() -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    assert page_of(docs) == (docs / "reproduction.md").read_text(encoding="utf-8")
 
 
 def test_a_curve_that_is_known_is_read(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,7 @@
-"""Studies -> docs/reproduction.md: the tables of all datasets, and a figure per experiment with a panel for each."""
+"""Studies -> docs/reproduction.md: the tables of all datasets, and a figure per experiment with a panel for each.
+
+The tables are kept in docs/results, so that the page can be written anew after one experiment on one dataset.
+"""
 
 import json
 import sys
@@ -9,7 +12,7 @@ from pcwinter.datasets import DATASETS
 from pcwinter.experiments.output import Row, draw, markdown, read_curves, read_table
 from pcwinter.experiments.verdicts import Tables, verdicts
 
-EXPERIMENTS = {
+TITLES = {
     "drop-nodes unlabelled": "Dropping unlabelled nodes, best first (lower is better)",
     "drop-nodes labelled": "Dropping labelled nodes, best first (lower is better)",
     "drop-nodes mixed": "Dropping labelled and unlabelled nodes, best first (lower is better)",
@@ -20,10 +23,16 @@ EXPERIMENTS = {
     "efficiency": "Time",
     "counts": "Players and visits",
 }
+EXPERIMENTS = {  # with either head
+    f"{experiment}{head}": f"{title}{', softmax head' if head else ''}"
+    for experiment, title in TITLES.items()
+    for head in ("", " softmax")
+}
 
 INTRODUCTION = """# Reproduction of the paper's experiments
 
-Written by `python -m pcwinter.experiments.document`, from what `pcwinter reproduce` left behind: do not edit.
+Written by `python -m pcwinter.experiments.document`, from what `pcwinter reproduce` left behind: do not edit. The
+tables are in [results](results) as CSV.
 
 Every sampled method runs to the same rule: the node values move by less than 5 % over 20 orders, or 2,000 orders; the
 ablation and edge values without truncation have 200 orders. The judge of every ranking is the softmax head on the test
@@ -36,20 +45,70 @@ VERDICTS = """Each claim of the paper in our words, and what was found here: yes
 over seeds, and unclear where that could be chance (Student's t at 5 %, seeds taken as independent)."""
 
 
-def document(out: Path, docs: Path) -> Path:
-    """Write docs/reproduction.md and docs/figures from the studies in `out`; returns the page."""
-    studies = [out / name for name in DATASETS if (out / name).is_dir()]
-    if not studies:
+def document(out: Path, docs: Path) -> list[str]:
+    """Take the tables of the studies in `out` into docs/results, and write the page and its figures anew.
+
+    Returns what was done, in sentences. A figure is drawn when `out` has the curves of all its panels.
+    """
+    found = [out / name for name in DATASETS if (out / name).is_dir()]
+    if not found:
         raise ValueError(f"{out} holds no studies: run `pcwinter reproduce all --dataset cora --out {out}` first")
+    results, figures = docs / "results", docs / "figures"
+    for study in found:
+        _keep(study, results / study.name)
+    figures.mkdir(parents=True, exist_ok=True)
+    done = []
+    for experiment in EXPERIMENTS:
+        curves = {name: out / name / f"{name} {experiment}.csv" for name in _studies(results, experiment)}
+        missing = [name for name, path in curves.items() if not path.is_file()]
+        if curves and not missing:
+            for kind, picture in draw([read_curves(path) for path in curves.values()]).items():
+                replace_file(figures / f"{_picture(experiment)}.{kind}", picture)
+        elif len(missing) < len(curves):
+            done.append(f"{_picture(experiment)} was not drawn: {out} has no curves of {', '.join(missing)}.")
+    page = docs / "reproduction.md"
+    replace_file(page, page_of(docs).encode())
+    return [*done, f"Written: {page}"]
+
+
+def page_of(docs: Path) -> str:
+    """The text of the page, from docs/results."""
+    results = docs / "results"
+    studies = [results / name for name in _studies(results)]
     told = verdicts([Tables(study, study.name, head) for head in ("ridge", "softmax") for study in studies])
     parts = [_head(studies), f"## What agrees with the paper, and what does not\n\n{VERDICTS}\n\n{told}"]
-    for experiment, title in EXPERIMENTS.items():
-        for head in ("", " softmax"):
-            part = _experiment(studies, f"{experiment}{head}", f"{title}{', softmax head' if head else ''}", docs)
-            parts += [part] if part else []
-    page = docs / "reproduction.md"
-    replace_file(page, ("\n\n".join(parts) + "\n").encode())
-    return page
+    parts += [_experiment(docs, experiment) for experiment in EXPERIMENTS if _studies(results, experiment)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _studies(results: Path, experiment: str = "") -> list[str]:
+    """The datasets that have results, of one experiment or of any."""
+    names = [name for name in DATASETS if (results / name).is_dir()]
+    return [name for name in names if not experiment or _table(results / name, experiment).is_file()]
+
+
+def _table(study: Path, experiment: str) -> Path:
+    return study / f"{study.name} {experiment}.table.csv"
+
+
+def _notes(study: Path, experiment: str) -> Path:
+    return study / f"{study.name} {experiment}.notes.md"
+
+
+def _picture(experiment: str) -> str:
+    return experiment.replace(" ", "-")
+
+
+def _keep(study: Path, place: Path) -> None:
+    """Copy what the page tells of a study."""
+    place.mkdir(parents=True, exist_ok=True)
+    files = [study / "study.json", study / "study softmax.json"]
+    for experiment in EXPERIMENTS:
+        if _table(study, experiment).is_file():
+            _notes(place, experiment).unlink(missing_ok=True)  # of the table that is replaced
+            files += [_table(study, experiment), _table(study, f"{experiment} fair"), _notes(study, experiment)]
+    for path in filter(Path.is_file, files):
+        replace_file(place / path.name, path.read_bytes())
 
 
 def _head(studies: list[Path]) -> str:
@@ -66,24 +125,19 @@ def _plain(value: object) -> str:
     return "-".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _experiment(studies: list[Path], experiment: str, title: str, docs: Path) -> str:
-    parts = []
-    curves = [study / f"{study.name} {experiment}.csv" for study in studies]
-    curves = [path for path in curves if path.is_file()]
-    if curves:
-        name = experiment.replace(" ", "-")
-        (docs / "figures").mkdir(parents=True, exist_ok=True)
-        for kind, picture in draw([read_curves(path) for path in curves]).items():
-            replace_file(docs / "figures" / f"{name}.{kind}", picture)
-        parts.append(f"![{title}](figures/{name}.png)")
-    for study in studies:
+def _experiment(docs: Path, experiment: str) -> str:
+    title = EXPERIMENTS[experiment]
+    parts = [f"## {title}"]
+    picture = f"figures/{_picture(experiment)}.png"
+    parts += [f"![{title}]({picture})"] if (docs / picture).is_file() else []
+    for name in _studies(docs / "results", experiment):
+        study = docs / "results" / name
         for suffix, what in (("", ""), (" fair", ": equal budgets")):
-            rows = read_table(study / f"{study.name} {experiment}{suffix}.table.csv")
-            parts += [f"### {study.name}{what}\n\n{markdown(rows)}"] if rows else []
-        notes = study / f"{study.name} {experiment}.notes.md"
-        if notes.is_file():
-            parts.append(notes.read_text(encoding="utf-8").strip())
-    return "\n\n".join([f"## {title}", *parts]) if parts else ""
+            rows = read_table(_table(study, f"{experiment}{suffix}"))
+            parts += [f"### {name}{what}\n\n{markdown(rows)}"] if rows else []
+        notes = _notes(study, experiment)
+        parts += [notes.read_text(encoding="utf-8").strip()] if notes.is_file() else []
+    return "\n\n".join(parts)
 
 
 if __name__ == "__main__":
@@ -91,7 +145,7 @@ if __name__ == "__main__":
         sys.stderr.write("usage: python -m pcwinter.experiments.document STUDIES DOCS\n")
         sys.exit(2)
     try:
-        sys.stdout.write(f"Written: {document(Path(sys.argv[1]), Path(sys.argv[2]))}\n")
+        sys.stdout.writelines(f"{said}\n" for said in document(Path(sys.argv[1]), Path(sys.argv[2])))
     except (OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)

@@ -1,6 +1,7 @@
 """Outcome -> files: each table as CSV and Markdown, the curves as CSV, SVG and PNG."""
 
 import csv
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from io import BytesIO, StringIO
@@ -59,16 +60,13 @@ def spread(name: str, numbers: list[float]) -> dict[str, float]:
 
 def write(outcome: Outcome, out: Path) -> list[Path]:
     """Write all files of an outcome; returns their paths."""
-    import pandas as pd
-
     out.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {}
     if outcome.curves:
         files[f"{outcome.name}.csv"] = _curves_csv(outcome).encode()
         files |= {f"{outcome.name}.{kind}": picture for kind, picture in draw([outcome]).items()}
     for title, rows in outcome.tables.items():
-        table = pd.DataFrame(rows)
-        files[f"{title}.table.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
+        files[f"{title}.table.csv"] = _table_csv(rows).encode()
         files[f"{title}.md"] = (markdown(rows) + "\n").encode()
     if outcome.notes:
         files[f"{outcome.name}.notes.md"] = ("\n".join(outcome.notes) + "\n").encode()
@@ -106,15 +104,26 @@ def _cell(value: object, like: object) -> str:
 
 def read_table(path: Path) -> list[Row]:
     """The rows of a table that `write` wrote; none if there is no such file."""
-    import pandas as pd
-
     if not path.is_file():
         return []
-    table = pd.read_csv(path, keep_default_na=False, na_values=[""])
-    return [
-        {str(name): value.item() if isinstance(value, np.generic) else value for name, value in row.items()}
-        for row in table.astype(object).where(table.notna(), None).to_dict("records")
-    ]
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+
+
+def _value(text: str) -> Any:
+    """What a field of a table says: a number, a name, or nothing."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text or None
+
+
+def _table_csv(rows: list[Row]) -> str:
+    text = StringIO()
+    table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
+    table.writeheader()
+    table.writerows({name: "" if value != value else value for name, value in row.items()} for row in rows)
+    return text.getvalue()
 
 
 def _curves_csv(outcome: Outcome) -> str:
