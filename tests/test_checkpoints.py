@@ -2,6 +2,7 @@
 
 import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,16 @@ def same(a: pw.Values, b: pw.Values) -> None:
     np.testing.assert_array_equal(a.estimate.change, b.estimate.change)
     for level, spread in a.validation_stderr.items():
         np.testing.assert_array_equal(spread, b.validation_stderr[level])
+
+
+def test_a_state_with_other_sums_is_refused() -> None:
+    _, found = states(permutations=20)
+    total = found[-1].total
+    older = replace(
+        found[-1], total=replace(total, levels={"player": total.levels["player"], "own": total.levels["own"]})
+    )
+    with pytest.raises(ValueError, match="begun by another version, which added up other sums: start it anew"):
+        pw.value(random_graph(3), head=HEAD, permutations=30, keeper=Notebook(older))
 
 
 @pytest.mark.parametrize(

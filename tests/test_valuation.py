@@ -28,14 +28,16 @@ def test_estimates_agree_with_enumeration(family: str, hops: int, metric: str) -
     graph = EXACT[hops]
     truth = pw.exact_value(graph, hops=hops, head=RIDGE, metric=metric, orders=family)
     guess = pw.value(graph, hops=hops, head=RIDGE, metric=metric, orders=family, permutations=400, seed=3)
-    for mine, other in (
-        (guess.nodes(), truth.nodes()),
-        (guess.nodes("path"), truth.nodes("path")),
-        (guess.edges(), truth.edges()),
-        (guess.players(), truth.players()),
+    for mine, other, suffix in (
+        (guess.nodes(), truth.nodes(), ""),
+        (guess.nodes(), truth.nodes(), "_path"),
+        (guess.edges(), truth.edges(), ""),
+        (guess.edges(), truth.edges(), "_path"),
+        (guess.players(), truth.players(), ""),
     ):
-        assert (np.abs(mine["value"] - other["value"]) <= 4 * mine["stderr"] + 1e-9).all()
-        assert (other["stderr"] == 0).all()
+        value, stderr = f"value{suffix}", f"stderr{suffix}"
+        assert (np.abs(mine[value] - other[value]) <= 4 * mine[stderr] + 1e-9).all()
+        assert (other[stderr] == 0).all()
     assert truth.permutations == count_orders(truth.tree, family)
     assert truth.status.endswith("enumerated: the values are exact.")
 
@@ -75,7 +77,7 @@ def test_tables() -> None:
     tree = values.tree
     nodes, edges, players = values.nodes(), values.edges(), values.players()
     assert nodes.columns.tolist() == ["node", "value", "stderr", "value_path", "stderr_path", "labelled", "players"]
-    assert edges.columns.tolist() == ["source", "target", "value", "stderr", "value_path"]
+    assert edges.columns.tolist() == ["source", "target", "value", "stderr", "value_path", "stderr_path"]
     assert nodes["node"].is_monotonic_increasing
     assert nodes.loc[nodes["labelled"], "node"].tolist() == graph.train.tolist()
     assert nodes["players"].sum() == tree.n_players == len(players)
@@ -87,6 +89,10 @@ def test_tables() -> None:
         on_path = (steps == row.node).any(axis=1)
         assert row.value_path == pytest.approx(players.loc[on_path, "value"].sum(), abs=1e-12)
     pd.testing.assert_series_equal(values.nodes("path")["value"], nodes["value_path"], check_names=False)
+    ends = [np.sort(steps.to_numpy()[:, k : k + 2], axis=1) for k in (0, 1)]
+    for row in edges.itertuples():
+        on_path = np.any([(pair == (row.source, row.target)).all(axis=1) for pair in ends], axis=0)
+        assert row.value_path == pytest.approx(players.loc[on_path, "value"].sum(), abs=1e-12)
     with pytest.raises(ValueError, match="aggregate is 'mean', expected own or path"):
         values.nodes("mean")
 

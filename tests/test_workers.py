@@ -193,7 +193,7 @@ def test_all_that_workers_need_is_compiled_before_they_begin(family: str, head: 
     graph = pw.load("demo")
     tree = pw.contribution_tree(graph, hops=1)
     game, _, _ = pw.graph_game(graph, tree, head)
-    job = Compiling(Sample(game, pw.sampler(tree, family), {"own": tree.incidence("own")}, 0, detail=True))
+    job = Compiling(Sample(game, pw.sampler(tree, family), {"own": tree.incidence("own")}, 0, detail=["own"]))
     with open_pool(2) as pool:
         there = list(pool.run(job, [(0, 1), (1, 2)]))
     assert all(types and types <= compiled_types() for types in there)

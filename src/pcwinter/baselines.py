@@ -65,18 +65,13 @@ def head_of(graph: Graph, head: Head, hops: int = 2) -> Ridge | Recipe:
 
 
 def of_values(values: Values, level: str, method: str) -> Ranking:
-    """What PC-Winter says: level own, path, edge or edge path, the last without standard errors."""
+    """What PC-Winter says: level own, path, edge or edge path."""
     tree, done = values.tree, values.estimate
-    if level == "edge path":
-        value = values.edges()["value_path"].to_numpy()
-        stderr = np.full(len(value), np.nan)
-    else:
-        value, stderr = done.mean(level), done.stderr(level)
     return Ranking(
         method,
         tree.edges if level.startswith("edge") else tree.nodes,
-        value,
-        stderr,
+        done.mean(level),
+        done.stderr(level),
         done.tally.orders,
         done.tally.evaluations + done.tally.baselines,
         done.seconds,

@@ -17,7 +17,7 @@ from pcwinter._options import whole_number
 from pcwinter._types import BoolArray, Incidence, IntArray
 from pcwinter.graph import Graph
 
-LEVELS = ("own", "path", "edge")
+LEVELS = ("own", "path", "edge", "edge path")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

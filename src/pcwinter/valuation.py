@@ -28,6 +28,8 @@ from pcwinter.workers import Pool, one_thread, open_pool
 if TYPE_CHECKING:
     import pandas as pd
 
+BOOTSTRAPPED = ("own", "path", "edge")  # not the path values of edges: a number for every edge and validation node
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
@@ -95,7 +97,8 @@ class Values:
                 "target": self.graph.ids[self.tree.edges[:, 1]],
                 "value": self.estimate.mean("edge"),
                 "stderr": self.estimate.stderr("edge"),
-                "value_path": self.tree.incidence("edge path") @ self.estimate.mean(),
+                "value_path": self.estimate.mean("edge path"),
+                "stderr_path": self.estimate.stderr("edge path"),
             }
         )
         if self.validation_stderr:
@@ -215,7 +218,7 @@ def value(
             levels=levels,
             watch="own",
             seed=seed,
-            detail=bootstrap > 0,
+            detail=BOOTSTRAPPED if bootstrap else (),
             workers=pool,
             progress=progress,
             begin=state,

@@ -8,7 +8,7 @@ their own, because the players of one order are correlated.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import count
@@ -70,7 +70,7 @@ class Tally:
     """What a number of orders added up to; tallies of disjoint orders add."""
 
     levels: dict[str, Moments]  # "player", and one for every level
-    detail: dict[str, FloatArray]  # (rows of the level, v) sums by validation node; empty unless asked for
+    detail: dict[str, FloatArray]  # (rows of the level, v) sums by validation node, of the levels asked for
     visited: int  # players that the orders visited, null ones included
     evaluations: int
     baselines: int
@@ -114,13 +114,13 @@ class Estimate:
         return np.zeros(len(moments.total)) if self.exact else moments.stderr(self.unit)
 
 
-def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: bool = False) -> Tally:
-    """Walk the orders one after the other and add up the marginal contributions."""
+def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[str] = ()) -> Tally:
+    """Walk the orders one after the other and add up the marginal contributions, some levels by validation node too."""
     parts = None
     if detail:
         if not isinstance(game, GraphGame):
             raise TypeError("detail by validation node needs the game of a graph")
-        parts = make_parts(sp.csr_array(sp.vstack(list(levels.values()))), len(game.problem.targets))
+        parts = make_parts(sp.csr_array(sp.vstack([levels[name] for name in detail])), len(game.problem.targets))
     total: Tally | None = None
     for order in orders:
         check_order(game, order)
@@ -135,8 +135,8 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: bool = Fa
         raise ValueError("there are no orders to walk")
     if parts is None:
         return total
-    ends = np.cumsum([matrix.shape[0] for matrix in levels.values()])
-    sums = dict(zip(levels, np.split(parts.sums, ends[:-1]), strict=True))
+    ends = np.cumsum([levels[name].shape[0] for name in detail])
+    sums = dict(zip(detail, np.split(parts.sums, ends[:-1]), strict=True))
     return replace(total, detail=sums)
 
 
@@ -154,7 +154,7 @@ class Sample:
     draw: Draw
     levels: Levels
     seed: int
-    detail: bool
+    detail: Sequence[str]
 
     def prepare(self) -> None:
         """Let a game that can do so compute and compile what all orders share."""
@@ -228,7 +228,7 @@ def estimate(
     levels: Levels | None = None,
     watch: str = "player",
     seed: int = 0,
-    detail: bool = False,
+    detail: Sequence[str] = (),
     workers: int | Pool = 1,
     progress: Callable[[Progress], str | None] | None = None,
     begin: State | None = None,
@@ -242,6 +242,8 @@ def estimate(
     state, status, done = begin, None, 0
     if begin is not None:
         done = begin.total.orders
+        if begin.total.levels.keys() != {"player", *(levels or {})}:
+            raise ValueError("the run was begun by another version, which added up other sums: start it anew")
         if stop.limit is not None and done > stop.limit:
             raise ValueError(
                 f"the run has {done:,} orders already, more than the {stop.limit:,} that are asked for now"
