@@ -7,7 +7,10 @@ import pytest
 
 from pcwinter.baselines import Ranking
 from pcwinter.experiments import open_study, reproduce
+from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.document import document, page_of
+from pcwinter.experiments.figures import bands_csv, read_bands, read_curves
+from pcwinter.experiments.output import Outcome, write
 from pcwinter.experiments.study import Study
 from pcwinter.experiments.verdicts import CLAIMS, Tables, compare, verdicts
 
@@ -80,8 +83,7 @@ def test_the_page_tells_what_was_found(study: Study, tmp_path: Path) -> None:
         (told,) = reproduce(study, experiment, seeds=2)
         assert "\n- demo: " in told
     list(reproduce(study, "drop-nodes", "mixed", 2))
-    assert document(study.out.parent, tmp_path) == [f"Written: {tmp_path / 'reproduction.md'}"]
-    page = (tmp_path / "reproduction.md").read_text()
+    page = document(study.out.parent, tmp_path).read_text()
     for claim in list(CLAIMS)[:5]:
         assert f"**{claim}**\n\n- demo: " in page
     for table in ("add-edges", "efficiency", "drop-nodes unlabelled fair"):
@@ -105,20 +107,34 @@ def test_one_more_experiment_joins_the_page(study: Study, tmp_path: Path) -> Non
     (results / "cora permutations.table.csv").write_text(kept)
     list(reproduce(study, "counts", seeds=2))
     list(reproduce(study, "permutations", seeds=2))
+    (results / "cora permutations.bands.csv").write_text(
+        "method,unlabelled nodes dropped,test accuracy,low,high\n"
+        + "".join(f'"converged, {level}",{k},0.5,0.4,0.6\n' for level in ("own", "path") for k in (0, 9))
+    )
     notes = tmp_path / "results" / "demo" / "demo permutations.notes.md"
     notes.parent.mkdir()
     notes.write_text("Of an earlier run.")
-    (tmp_path / "figures").mkdir()
-    (tmp_path / "figures" / "permutations.png").write_bytes(b"as it was")
-    said = document(study.out.parent, tmp_path)
-    assert said[0] == f"permutations was not drawn: {study.out.parent} has no curves of cora."
-    page = (tmp_path / "reproduction.md").read_text()
+    page = document(study.out.parent, tmp_path).read_text()
     assert "| 10 orders, own | 2 | 0.5000 ± 0.0100 |" in page
     assert (study.out / "demo permutations.md").read_text().strip() in page
     assert (study.out / "demo counts.md").read_text().strip() in page
     assert "Of an earlier run." not in page
     assert "(figures/permutations.png)" in page
-    assert (tmp_path / "figures" / "permutations.png").read_bytes() == b"as it was"
+    svg = (tmp_path / "figures" / "permutations.svg").read_text()
+    assert all(f"<!-- {title} -->" in svg for title in ("cora, own", "cora, path", "demo, own", "demo, path"))
+
+
+def test_bands_are_kept_as_they_are_drawn(tmp_path: Path) -> None:
+    outcome = Outcome("demo", x="dropped", y="accuracy")
+    for seed, accuracy in enumerate(([0.5, 0.25], [0.75, 0.25], [0.25, 0.0])):
+        outcome.add("a, b", seed, Curve(np.array([0, 7]), np.array(accuracy)))
+    write(outcome, tmp_path / "demo")
+    for found in (outcome.drawing, read_curves(tmp_path / "demo" / "demo.csv")):
+        (tmp_path / "demo" / "demo.bands.csv").write_text(bands_csv(found))
+        again = read_bands(tmp_path / "demo" / "demo.bands.csv")
+        assert (again.name, again.x, again.y) == ("demo", "dropped", "accuracy")
+        kept = np.array(again.bands["a, b"])
+        np.testing.assert_allclose(kept, np.array([[0, 7], [0.5, 1 / 6], [0.25, 0], [0.75, 0.25]]), rtol=1e-4)
 
 
 def test_the_page_in_the_repository_is_what_its_tables_say() -> None:

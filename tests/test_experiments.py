@@ -12,7 +12,8 @@ from command import call, refused
 from pcwinter.baselines import Ranking
 from pcwinter.experiments import EXPERIMENTS, open_study, reproduce
 from pcwinter.experiments.curves import Curve, add_edges, addable, drop_nodes, steps
-from pcwinter.experiments.output import Outcome, _panels, draw, markdown
+from pcwinter.experiments.figures import _panels, draw
+from pcwinter.experiments.output import Outcome, markdown
 from pcwinter.experiments.own import judge_file, read_ranking
 from pcwinter.experiments.study import Study
 from pcwinter.judging import Judge
@@ -249,13 +250,15 @@ def test_panels_of_own_and_path() -> None:
     outcome = Outcome("toy", x="dropped")
     for name in ("a, own", "a, path", "b, b, own", "b, b, path"):
         outcome.add(name, 0, curve)
-    assert {level: list(methods) for level, methods in _panels(outcome).items()} == {
+    assert {level: list(methods) for level, methods in _panels(outcome.drawing.bands).items()} == {
         "own": ["a", "b, b"],
         "path": ["a", "b, b"],
     }
     outcome.add("$dear$", 0, curve)
-    assert list(_panels(outcome)) == [""]
-    svg = draw([outcome, Outcome("other", x="dropped", curves={"only here": {0: curve}})])["svg"].decode()
+    assert list(_panels(outcome.drawing.bands)) == [""]
+    svg = draw([outcome.drawing, Outcome("other", x="dropped", curves={"only here": {0: curve}}).drawing])[
+        "svg"
+    ].decode()
     assert all(f"<!-- {name} -->" in svg for name in ("a, own", "only here", "$dear$"))
 
 
@@ -280,7 +283,7 @@ def test_notes_go_with_the_run_that_made_them(tmp_path: Path) -> None:
 
 
 def test_figures_are_refused_before_the_work(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pcwinter.experiments.output.find_spec", lambda name: None)
+    monkeypatch.setattr("pcwinter.experiments.figures.find_spec", lambda name: None)
     monkeypatch.setattr(Study, "baseline", lambda *_: pytest.fail("began to work"))
     with pytest.raises(ValueError, match="figures need Matplotlib: pip install"):
         next(reproduce(study, "add-edges"))

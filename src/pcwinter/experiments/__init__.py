@@ -6,7 +6,8 @@ from functools import partial
 from pcwinter._options import whole_number
 from pcwinter.experiments import add_edges, costs, drop_nodes, variants
 from pcwinter.experiments.curves import WHICH
-from pcwinter.experiments.output import Outcome, check_figures, markdown, write
+from pcwinter.experiments.figures import check_figures
+from pcwinter.experiments.output import Outcome, markdown, write
 from pcwinter.experiments.own import judge_file
 from pcwinter.experiments.study import Study, open_study
 from pcwinter.experiments.verdicts import Tables, verdicts

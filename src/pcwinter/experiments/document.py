@@ -1,6 +1,7 @@
 """Studies -> docs/reproduction.md: the tables of all datasets, and a figure per experiment with a panel for each.
 
-The tables are kept in docs/results, so that the page can be written anew after one experiment on one dataset.
+Tables, and curves with their seeds taken together, are kept in docs/results, so that the page can be written anew
+after one experiment on one dataset.
 """
 
 import json
@@ -9,7 +10,8 @@ from pathlib import Path
 
 from pcwinter.checkpoints import replace_file
 from pcwinter.datasets import DATASETS
-from pcwinter.experiments.output import Row, draw, markdown, read_curves, read_table
+from pcwinter.experiments.figures import bands_csv, draw, read_bands, read_curves
+from pcwinter.experiments.output import Row, markdown, read_table
 from pcwinter.experiments.verdicts import Tables, verdicts
 
 TITLES = {
@@ -45,30 +47,21 @@ VERDICTS = """Each claim of the paper in our words, and what was found here: yes
 over seeds, and unclear where that could be chance (Student's t at 5 %, seeds taken as independent)."""
 
 
-def document(out: Path, docs: Path) -> list[str]:
-    """Take the tables of the studies in `out` into docs/results, and write the page and its figures anew.
-
-    Returns what was done, in sentences. A figure is drawn when `out` has the curves of all its panels.
-    """
+def document(out: Path, docs: Path) -> Path:
+    """Take the results of the studies in `out` into docs/results, write docs/reproduction.md, and draw what is new."""
     found = [out / name for name in DATASETS if (out / name).is_dir()]
     if not found:
         raise ValueError(f"{out} holds no studies: run `pcwinter reproduce all --dataset cora --out {out}` first")
     results, figures = docs / "results", docs / "figures"
-    for study in found:
-        _keep(study, results / study.name)
     figures.mkdir(parents=True, exist_ok=True)
-    done = []
-    for experiment in EXPERIMENTS:
-        curves = {name: out / name / f"{name} {experiment}.csv" for name in _studies(results, experiment)}
-        missing = [name for name, path in curves.items() if not path.is_file()]
-        if curves and not missing:
-            for kind, picture in draw([read_curves(path) for path in curves.values()]).items():
-                replace_file(figures / f"{_picture(experiment)}.{kind}", picture)
-        elif len(missing) < len(curves):
-            done.append(f"{_picture(experiment)} was not drawn: {out} has no curves of {', '.join(missing)}.")
+    new = set().union(*(_keep(study, results / study.name) for study in found))
+    for experiment in new:
+        bands = [_bands(results / name, experiment) for name in _studies(results, experiment)]
+        for kind, picture in draw([read_bands(path) for path in bands if path.is_file()]).items():
+            replace_file(figures / f"{_picture(experiment)}.{kind}", picture)
     page = docs / "reproduction.md"
     replace_file(page, page_of(docs).encode())
-    return [*done, f"Written: {page}"]
+    return page
 
 
 def page_of(docs: Path) -> str:
@@ -95,20 +88,29 @@ def _notes(study: Path, experiment: str) -> Path:
     return study / f"{study.name} {experiment}.notes.md"
 
 
+def _bands(study: Path, experiment: str) -> Path:
+    return study / f"{study.name} {experiment}.bands.csv"
+
+
 def _picture(experiment: str) -> str:
     return experiment.replace(" ", "-")
 
 
-def _keep(study: Path, place: Path) -> None:
-    """Copy what the page tells of a study."""
+def _keep(study: Path, place: Path) -> set[str]:
+    """Copy what the page tells of a study; returns the experiments whose curves it has."""
     place.mkdir(parents=True, exist_ok=True)
-    files = [study / "study.json", study / "study softmax.json"]
+    files, drawn = [study / "study.json", study / "study softmax.json"], set()
     for experiment in EXPERIMENTS:
         if _table(study, experiment).is_file():
             _notes(place, experiment).unlink(missing_ok=True)  # of the table that is replaced
             files += [_table(study, experiment), _table(study, f"{experiment} fair"), _notes(study, experiment)]
+        curves = study / f"{study.name} {experiment}.csv"
+        if curves.is_file():
+            replace_file(_bands(place, experiment), bands_csv(read_curves(curves)).encode())
+            drawn.add(experiment)
     for path in filter(Path.is_file, files):
         replace_file(place / path.name, path.read_bytes())
+    return drawn
 
 
 def _head(studies: list[Path]) -> str:
@@ -145,7 +147,7 @@ if __name__ == "__main__":
         sys.stderr.write("usage: python -m pcwinter.experiments.document STUDIES DOCS\n")
         sys.exit(2)
     try:
-        sys.stdout.writelines(f"{said}\n" for said in document(Path(sys.argv[1]), Path(sys.argv[2])))
+        sys.stdout.write(f"Written: {document(Path(sys.argv[1]), Path(sys.argv[2]))}\n")
     except (OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         sys.exit(2)

@@ -9,7 +9,8 @@ import numpy as np
 
 from pcwinter.baselines import Ranking, degree, near_nodes, random_edges, random_nodes
 from pcwinter.experiments.curves import add_edges, drop_nodes, to_drop
-from pcwinter.experiments.output import Outcome, check_figures, markdown, write
+from pcwinter.experiments.figures import check_figures
+from pcwinter.experiments.output import Outcome, markdown, write
 from pcwinter.graph import Graph
 from pcwinter.judging import Judge
 

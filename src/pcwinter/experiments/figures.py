@@ -1,0 +1,156 @@
+"""Curves of several seeds -> a band for each method -> figures, as SVG and PNG."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pcwinter._types import FloatArray, IntArray
+from pcwinter.experiments.curves import Curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933", "#882255")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (4, 4)), (0, (3, 1)), (0, (7, 2)), (0, (1, 3)))
+
+
+class Band(NamedTuple):
+    """Curves of several seeds taken together."""
+
+    steps: IntArray  # (points,)
+    mean: FloatArray  # (points,) over seeds
+    low: FloatArray  # (points,) least of all seeds
+    high: FloatArray  # (points,) most of all seeds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawing:
+    """What a figure shows of one outcome."""
+
+    name: str
+    x: str
+    y: str
+    bands: dict[str, Band]  # by method
+
+
+def band(curves: Sequence[Curve]) -> Band:
+    """The band of curves over the same counts."""
+    accuracy = np.array([curve.accuracy for curve in curves])
+    return Band(curves[0].count, accuracy.mean(axis=0), accuracy.min(axis=0), accuracy.max(axis=0))
+
+
+def read_curves(path: Path) -> Drawing:
+    """The bands of the curves in a file of an experiment."""
+    with path.open(newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    found: dict[str, dict[int, list[tuple[int, float]]]] = {}
+    for method, seed, x, y in rows:
+        found.setdefault(method, {}).setdefault(int(seed), []).append((int(x), float(y)))
+    bands = {}
+    for method, by_seed in found.items():
+        bands[method] = band([Curve(*map(np.array, zip(*points, strict=True))) for points in by_seed.values()])
+    return Drawing(path.parent.name, names[2], names[3], bands)
+
+
+def bands_csv(drawing: Drawing) -> str:
+    """The bands as a table, with the digits that an eye can see."""
+    text = StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(["method", drawing.x, drawing.y, "low", "high"])
+    for method, found in drawing.bands.items():
+        lines.writerows(
+            [method, count, *(f"{value:.5g}" for value in values)] for count, *values in zip(*found, strict=True)
+        )
+    return text.getvalue()
+
+
+def read_bands(path: Path) -> Drawing:
+    """What `bands_csv` wrote, titled by its directory."""
+    with path.open(newline="", encoding="utf-8") as file:
+        names, *rows = csv.reader(file)
+    found: dict[str, list[tuple[str, ...]]] = {}
+    for method, *numbers in rows:
+        found.setdefault(method, []).append(tuple(numbers))
+    bands = {}
+    for method, points in found.items():
+        count, *values = zip(*points, strict=True)
+        bands[method] = Band(np.array(count, dtype=np.int64), *(np.array(value, dtype=np.float64) for value in values))
+    return Drawing(path.parent.name, names[1], names[2], bands)
+
+
+def check_figures() -> None:
+    """Refuse before hours of work rather than after them."""
+    if find_spec("matplotlib") is None:
+        raise ValueError("figures need Matplotlib: pip install 'pcwinter[experiments]'")
+
+
+def draw(drawings: Sequence[Drawing]) -> dict[str, bytes]:
+    """A column per drawing: means over seeds with a band from least to most, as SVG and PNG.
+
+    Methods by own and by path values, "name, own" and "name, path", have a panel each.
+    """
+    check_figures()
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    n = len(drawings)
+    panels = [_panels(drawing.bands) for drawing in drawings]
+    levels = list(dict.fromkeys(level for found in panels for level in found))
+    methods = list(dict.fromkeys(method for found in panels for bands in found.values() for method in bands))
+    styles = {method: (COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)]) for k, method in enumerate(methods)}
+    with mpl.rc_context({"svg.hashsalt": "pcwinter", "axes.spines.top": False, "axes.spines.right": False}):
+        shape = (1, len(levels)) if n == 1 else (len(levels), n)
+        size = (6.4, 4.2) if shape == (1, 1) else (3.4 * shape[1], 3.1 * shape[0])
+        columns = max(1, int(size[0] / (0.6 + 0.085 * max(map(len, methods)))))  # as many as fit, in inches
+        size = (size[0], size[1] + 0.2 * -(-len(methods) // columns))
+        figure, grid = plt.subplots(*shape, figsize=size, layout="constrained", squeeze=False, sharey=n == 1)
+        places = grid.T.ravel()  # all panels of the first outcome, all of the second, ...
+        for k, (drawing, found) in enumerate(zip(drawings, panels, strict=True)):
+            for axes, level in zip(places[k * len(levels) :], levels, strict=False):
+                _draw_panel(axes, found.get(level, {}), styles)
+                axes.set_title(_plain(f"{drawing.name}, {level}" if level else drawing.name), fontsize=10)
+                axes.set_xlabel(drawing.x)
+        for axes in grid[:, 0]:
+            axes.set_ylabel(drawings[0].y)
+        lines = {line.get_label(): line for axes in places for line in axes.get_lines()}
+        names = [_plain(method) for method in methods]
+        shown = [lines[method] for method in methods]
+        figure.legend(shown, names, loc="outside lower center", ncols=columns, frameon=False)
+        pictures = {}
+        for kind in ("svg", "png"):
+            file = BytesIO()
+            figure.savefig(file, format=kind, dpi=110, metadata={"Date": None} if kind == "svg" else None)
+            pictures[kind] = file.getvalue()
+        plt.close(figure)
+    return pictures
+
+
+def _plain(text: str) -> str:
+    """For Matplotlib, which takes what stands between two dollars for mathematics."""
+    return text.replace("$", r"\$")
+
+
+def _panels(bands: dict[str, Band]) -> dict[str, dict[str, Band]]:
+    """The bands of each panel by method; one panel without a name unless all methods are by own or path."""
+    split = {method: method.rpartition(", ") for method in bands}
+    if not {level for _, _, level in split.values()} <= {"own", "path"}:
+        return {"": bands}
+    panels: dict[str, dict[str, Band]] = {}
+    for method, (name, _, level) in split.items():
+        panels.setdefault(level, {})[name] = bands[method]
+    return panels
+
+
+def _draw_panel(axes: "Axes", bands: dict[str, Band], styles: dict[str, tuple[str, Any]]) -> None:
+    for method, (steps, mean, low, high) in bands.items():
+        colour, dash = styles[method]
+        axes.plot(steps, mean, color=colour, linestyle=dash, label=method, linewidth=1.5)
+        axes.fill_between(steps, low, high, color=colour, alpha=0.13, linewidth=0)
