@@ -308,6 +308,10 @@ def test_heads_are_those_of_value() -> None:
     assert isinstance(found, Ridge)
     assert used is not None
     assert (found.penalty, found.bias) == (used.penalty, used.bias)
+    tempered = baselines.head_of(graph, Ridge(penalty=10, bias=3), metric="log-likelihood")
+    used = value(graph, head=Ridge(penalty=10, bias=3), metric="log-likelihood", permutations=1).calibration
+    assert used is not None
+    assert tempered == Ridge(10, 3, used.temperature)
     by_name = baselines.leave_one_out_nodes(graph, "ridge")
     np.testing.assert_array_equal(by_name.value, baselines.leave_one_out_nodes(graph, found).value)
     with pytest.raises(ValueError, match="head is 'mlp', expected ridge, softmax"):

@@ -39,8 +39,17 @@ def test_a_difference_counts_if_it_is_hardly_chance(mine: float, other: float, l
     assert compare(rows[0], rows[1], lower=lower) == said
 
 
+def test_a_large_spread_beside_a_small_one_has_few_degrees_of_freedom() -> None:
+    rows = [{"mean": mean, "mean sd": sd, "seeds": 3} for mean, sd in ((0.64, 0.001), (0.6805, 0.02))]
+    assert compare(rows[0], rows[1]) == "unclear (-0.0405)"  # 3.5 standard errors, where 4.3 would be needed
+    rows[1]["mean"] = 0.69
+    assert compare(rows[0], rows[1]) == "yes (-0.0500)"
+
+
 def test_what_never_varies_can_be_told_apart() -> None:
     rows = [{"mean": mean, "mean sd": sd, "seeds": 3} for mean, sd in ((0.64, 0.001), (0.70, 0.0))]
+    assert compare(rows[0], rows[1]) == "yes (-0.0600)"
+    rows[0]["mean sd"] = 0.0
     assert compare(rows[0], rows[1]) == "yes (-0.0600)"
 
 
@@ -71,6 +80,42 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     text = verdicts([Tables(folder, "cora", "ridge")], "efficiency")
     assert "- cora: yes, an order of Data Shapley takes 2.50 times as long (PC-Winter 9 orders, 9.0 s" in text
     assert "- cora: no, an order of Data Shapley takes 0.50 times as long with softmax models." in text
+    (folder / "cora add-edges.table.csv").write_text(
+        "method,seeds,first 20 %,first 20 % sd,at 10 %,at 10 % sd,share that reaches all,whole graph\n"
+        "PC-Winter (own),3,0.71,0.001,0.72,0.001,0.05,0.713\nPC-Winter (path),3,0.7,0.001,0.7128,0.01,0.06,0.713\n"
+        "PC-Winter (chosen on validation),3,0.69,0.01,0.7,0.001,1,0.713\nrandom,3,0.68,0.01,0.68,0.01,0.9,0.713\n"
+    )
+    text = verdicts([Tables(folder, "cora", "ridge")], "add-edges")
+    assert (
+        "yes (+0.0070) for own: 0.7200 with 10 % (paper 0.729) against 0.7130 with all, which 5.0% (paper 8 %)" in text
+    )
+    assert "unclear (-0.0002) for path: 0.7128 with 10 % against" in text
+    assert "no (-0.0130) for chosen on validation: 0.7000 with 10 %" in text
+    assert "are enough for; over the first 20 % ahead of: random unclear (+0.0100)." in text
+    (folder / "cora truncation.table.csv").write_text(
+        "method,seeds,mean,mean sd\n"
+        + "".join(
+            f'"{name}",3,{mean},0.001\n'
+            for name, mean in {
+                "0.5-0.7, own": 0.6,
+                "none, own": 0.6005,
+                "0.5-0.7, path": 0.6,
+                "none, path": 0.5,
+            }.items()
+        )
+    )
+    text = verdicts([Tables(folder, "cora", "ridge")], "truncation")
+    assert "yes, as far as the seeds can tell; 0.5-0.7 (own, 0.6000) is better than: none unclear (-0.0005)." in text
+    assert "no; 0.5-0.7 (path, 0.6000) is better than: none no (+0.1000)." in text
+    (folder / "cora drop-nodes mixed.table.csv").write_text(
+        "method,seeds,labelled among the first,labelled among the first sd,labelled in all\n"
+        "PC-Winter (own),3,0.5,0.01,0.2\nPC-Winter (path),3,0.21,0.01,0.2\nData Shapley,3,0.1,0.01,0.2\n"
+        "random,3,0.2,0.01,0.2\n"
+    )
+    assert (
+        "all, 20%: PC-Winter (own) 50% yes (+0.3000), PC-Winter (path) 21% unclear (+0.0100), Data Shapley 10% no"
+        in (verdicts([Tables(folder, "cora", "ridge")], "drop-nodes mixed"))
+    )
     (folder / "cora add-edges.table.csv").write_text("method,mean\nPC-Winter,0.6\n")
     with pytest.raises(ValueError, match=r"the table add-edges of cora has no 'PC-Winter \(own\)': it is of"):
         verdicts([Tables(folder, "cora", "ridge")])
@@ -90,6 +135,7 @@ def test_the_page_tells_what_was_found(study: Study, tmp_path: Path) -> None:
         assert (study.out / f"demo {table}.md").read_text().strip() in page
     assert "![Adding edges, best first (higher is better)](figures/add-edges.png)" in page
     assert (tmp_path / "figures" / "add-edges.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "cora").mkdir()  # no study
     with pytest.raises(ValueError, match="holds no studies: run `pcwinter reproduce all"):
         document(tmp_path, tmp_path)
 

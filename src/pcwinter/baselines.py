@@ -19,7 +19,7 @@ from pcwinter.game import Game
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.heads.softmax import Softmax
-from pcwinter.induced import node_game, steps_to_labelled
+from pcwinter.induced import NodeGame, node_game, steps_to_labelled
 from pcwinter.left_out import Told, leave_out_edges, leave_out_nodes
 from pcwinter.metrics import find_metric
 from pcwinter.orders import Order, Walk
@@ -53,13 +53,16 @@ class Ranking:
         return shuffled[np.argsort(-self.value[shuffled], kind="stable")]
 
 
-def head_of(graph: Graph, head: Head, hops: int = 2) -> Ridge | Recipe:
-    """The head with all its parameters; those that are not given are what PC-Winter's calibration finds."""
-    if isinstance(head, Recipe) or (isinstance(head, Ridge) and None not in (head.penalty, head.bias)):
+def head_of(graph: Graph, head: Head, hops: int = 2, metric: str = "accuracy") -> Ridge | Recipe:
+    """The head with all parameters that the metric needs; those not given are what PC-Winter's calibration finds."""
+    if isinstance(head, Ridge) and None not in (head.penalty, head.bias):
+        if head.temperature is not None or not find_metric(metric).tempered:
+            return head
+    elif isinstance(head, Recipe):
         return head
-    if isinstance(head, Softmax) or head == "softmax":
+    elif isinstance(head, Softmax) or head == "softmax":
         return (head if isinstance(head, Softmax) else Softmax()).recipe(graph.recipe)
-    _, _, found = graph_game(graph, contribution_tree(graph, hops), head)  # refuses what is no head
+    _, _, found = graph_game(graph, contribution_tree(graph, hops), head, metric)  # refuses what is no head
     assert found is not None
     return Ridge(found.penalty, found.bias, found.temperature)
 
@@ -138,7 +141,7 @@ def data_shapley(
 ) -> Ranking:
     """Truncated Monte Carlo over all orders of the nodes: a walk ends when it stays close to the utility of all."""
     tolerance = number("tolerance", tolerance, zero=True)
-    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head_of(graph, head, hops), tolerance=tolerance)
+    game = _game(graph, head, hops, metric, tolerance=tolerance)
     return _sampled("data-shapley", game, game.nodes, stop, seed, workers, progress, begin, keep)
 
 
@@ -157,7 +160,7 @@ def beta_shapley(
 ) -> Ranking:
     """Beta(alpha, beta)-Shapley: contributions to small coalitions count more when alpha is large."""
     alpha, beta = number("alpha", alpha), number("beta", beta)
-    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head_of(graph, head, hops))
+    game = _game(graph, head, hops, metric)
     weighted = Weighted(game, beta_weights(game.n_players, alpha, beta))
     return _sampled(f"beta-shapley({alpha:g},{beta:g})", weighted, game.nodes, stop, seed, workers, progress)
 
@@ -220,7 +223,7 @@ def data_banzhaf(
     """
     samples = whole_number("samples", samples, 2)
     began = time.perf_counter()
-    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head_of(graph, head, hops))
+    game = _game(graph, head, hops, metric)
     rng = np.random.default_rng(seed)
     inside = rng.random((samples, game.n_players)) < 0.5
     utility = np.array([game.utility(coalition) for coalition in inside]) * game.unit
@@ -289,6 +292,13 @@ def all_edges(graph: Graph) -> IntArray:
     return np.stack([upper.row, upper.col], axis=1).astype(np.int64)
 
 
+def _game(
+    graph: Graph, head: Head, hops: int, metric: str, *, reach: int | None = None, tolerance: float = 0.0
+) -> NodeGame:
+    chosen, full = find_metric(metric), head_of(graph, head, hops, metric)
+    return node_game(graph, hops=hops, metric=chosen, head=full, reach=reach, tolerance=tolerance)
+
+
 def _plain(method: str, items: IntArray, values: Callable[[IntArray], FloatArray]) -> Ranking:
     began = time.perf_counter()
     value = values(items)
@@ -299,7 +309,7 @@ def _plain(method: str, items: IntArray, values: Callable[[IntArray], FloatArray
 def _left_out(graph: Graph, head: Head, hops: int, metric: str, items: IntArray, told: Told | None) -> Ranking:
     """The degrees of nodes K steps away count, so one step more is taken in; edges farther away change nothing."""
     leave_out = leave_out_edges if items.ndim == 2 else leave_out_nodes
-    game = node_game(graph, hops=hops, metric=find_metric(metric), head=head_of(graph, head, hops), reach=hops + 1)
+    game = _game(graph, head, hops, metric, reach=hops + 1)
     leave_out(game, np.empty((0, *items.shape[1:]), dtype=np.int64))  # compiles, if it must
     began = time.perf_counter()
     inside = np.isin(items, game.nodes)

@@ -40,6 +40,11 @@ class Metric:
         """Whether the utility is a mean over validation nodes, as the bootstrap needs it."""
         return self.code != MACRO_F1
 
+    @property
+    def tempered(self) -> bool:
+        """Whether scores become probabilities, so that a ridge head needs a temperature."""
+        return self.code in (PROBABILITY, LOG_LIKELIHOOD)
+
 
 METRICS = {
     metric.name: metric

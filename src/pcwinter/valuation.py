@@ -17,7 +17,7 @@ from pcwinter.graph import Graph
 from pcwinter.heads.calibration import Calibration, calibrate
 from pcwinter.heads.ridge import Ridge, RidgeWalker
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker
-from pcwinter.metrics import ACCURACY, LOG_LIKELIHOOD, MACRO_F1, TIE, class_ends, find_metric, measure
+from pcwinter.metrics import LOG_LIKELIHOOD, TIE, class_ends, find_metric, measure
 from pcwinter.orders import Truncation, check_truncation, count_orders, every_order, sampler
 from pcwinter.stopping import Progress, Rule, at_most, converged, seconds
 from pcwinter.stopping import permutations as exactly
@@ -284,13 +284,12 @@ def graph_game(
         return GraphGame(problem, walker, chosen), f"softmax head, {recipe}", None
     calibration = None
     penalty, bias, temperature = head.penalty, head.bias, head.temperature
-    needs_temperature = chosen.code not in (ACCURACY, MACRO_F1)
-    if penalty is None or bias is None or (temperature is None and needs_temperature):
+    if penalty is None or bias is None or (temperature is None and chosen.tempered):
         calibration = calibrate(problem, graph.recipe, head)
         penalty, bias, temperature = calibration.penalty, calibration.bias, calibration.temperature
     ridge = RidgeWalker(problem, penalty, bias, chosen, temperature=temperature or 1.0, memory=memory)
     title = f"ridge head, penalty {penalty:g}, bias {bias:g}"
-    if needs_temperature:
+    if chosen.tempered:
         title += f", temperature {temperature:.3g}"
     return GraphGame(problem, ridge, chosen), title, calibration
 

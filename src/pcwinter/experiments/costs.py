@@ -5,7 +5,6 @@ import time
 import numpy as np
 
 from pcwinter._types import IntArray
-from pcwinter.datasets import DATASETS
 from pcwinter.experiments.output import Outcome, Row, spread
 from pcwinter.experiments.paper import HOURS, RETRAININGS
 from pcwinter.experiments.study import Study
@@ -22,7 +21,7 @@ MODELS = 100  # of the softmax head, to tell what one takes
 
 def counts(study: Study, seeds: int) -> Outcome:
     """Players, and visits of a truncated order: expected, and the mean of a sample."""
-    ratios = DATASETS[study.dataset].truncation
+    ratios = study.truncation
     tree = contribution_tree(study.graph, study.hops)
     draw = sampler(tree, "dfs", ratios)
     drawn = [int(draw(np.random.default_rng(seed)).visited.sum()) for seed in range(20 * seeds)]
@@ -86,7 +85,7 @@ def efficiency(study: Study, seeds: int) -> Outcome:
                 }
             )
         outcome.notes.append(
-            f"The softmax head's time is that of {MODELS} models along one order, each from scratch, times the "
+            f"The softmax head's time is that of {MODELS} models along one whole order, each from scratch, times the "
             "evaluations above; `--head softmax` measures whole valuations."
         )
     outcome.tables[outcome.name] = rows

@@ -40,16 +40,16 @@ Every sampled method runs to the same rule: the node values move by less than 5 
 ablation and edge values without truncation have 200 orders. The judge of every ranking is the softmax head on the test
 graph, retrained at 101 points of a curve. `mean` is the plain mean along a curve, `first 20 %` that over its first
 fifth, `rebound` how far the accuracy rises again from its lowest point to the end; after ± the standard deviation over
-seeds. Times are of one process beside other work on a machine with two cores: compare them with each other, not across
-datasets."""
+seeds. A line of a figure is the mean over seeds, its band goes from the least to the most. Times are of one process
+beside other work on a machine with two cores: compare them with each other, not across datasets."""
 
 VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the means
-over seeds, and unclear where that could be chance (Student's t at 5 %, seeds taken as independent)."""
+over seeds, and unclear where that could be chance (Welch's t at 5 %, seeds taken as independent). Times are not tested."""
 
 
 def document(out: Path, docs: Path) -> Path:
     """Take the results of the studies in `out` into docs/results, write docs/reproduction.md, and draw what is new."""
-    found = [out / name for name in DATASETS if (out / name).is_dir()]
+    found = [out / name for name in DATASETS if any((out / name).glob("study*.json"))]
     if not found:
         raise ValueError(f"{out} holds no studies: run `pcwinter reproduce all --dataset cora --out {out}` first")
     results, figures = docs / "results", docs / "figures"

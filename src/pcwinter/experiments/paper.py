@@ -28,5 +28,5 @@ LIMITED = {
     ("coauthor-physics", "Data Shapley"),
 }
 
-# accuracy with 10 % of the edges (section "Adding High-Value Edges")
-EDGES = {"cora": 0.729}
+# accuracy with 10 % of the edges, and the share of them that is as good as all (section "Adding High-Value Edges")
+EDGES = {"cora": ("0.729", "8 %")}

@@ -276,9 +276,8 @@ class Study:
         return Display(permutations=permutations, max_seconds=self.max_seconds, quiet=self.quiet)
 
     def _finish(self, display: Display, status: str, what: str, took: float) -> None:
-        if display.signal:
+        if display.signal:  # even if the valuation came to its own end meanwhile: it is kept
             self.signal = display.signal
-        if display.sentence == status:
             raise Interrupted(status)
         self.say(f"{what}: {status} {took:.1f} s")
 
