@@ -79,30 +79,22 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     )
     text = verdicts([Tables(folder, "cora", "ridge")], "efficiency")
     assert "- cora: yes, an order of Data Shapley takes 2.50 times as long (PC-Winter 9 orders, 9.0 s" in text
-    assert "- cora: no, an order of Data Shapley takes 0.50 times as long with softmax models." in text
+    assert (
+        "- cora: no, an order of Data Shapley takes 0.50 times as long with softmax models, trained one by one." in text
+    )
     (folder / "cora add-edges.table.csv").write_text(
         "method,seeds,first 20 %,first 20 % sd,at 10 %,at 10 % sd,share that reaches all,whole graph\n"
         "PC-Winter (own),3,0.71,0.001,0.72,0.001,0.05,0.713\nPC-Winter (path),3,0.7,0.001,0.7128,0.01,0.06,0.713\n"
         "PC-Winter (chosen on validation),3,0.69,0.01,0.7,0.001,1,0.713\nrandom,3,0.68,0.01,0.68,0.01,0.9,0.713\n"
     )
     text = verdicts([Tables(folder, "cora", "ridge")], "add-edges")
-    assert (
-        "yes (+0.0070) for own: 0.7200 with 10 % (paper 0.729) against 0.7130 with all, which 5.0% (paper 8 %)" in text
-    )
+    assert "yes (+0.0070) for own: 0.7200 with 10 % (paper 0.729) against 0.7130 with all, which 5.0% (paper 8" in text
     assert "unclear (-0.0002) for path: 0.7128 with 10 % against" in text
     assert "no (-0.0130) for chosen on validation: 0.7000 with 10 %" in text
     assert "are enough for; over the first 20 % ahead of: random unclear (+0.0100)." in text
     (folder / "cora truncation.table.csv").write_text(
-        "method,seeds,mean,mean sd\n"
-        + "".join(
-            f'"{name}",3,{mean},0.001\n'
-            for name, mean in {
-                "0.5-0.7, own": 0.6,
-                "none, own": 0.6005,
-                "0.5-0.7, path": 0.6,
-                "none, path": 0.5,
-            }.items()
-        )
+        'method,seeds,mean,mean sd\n"0.5-0.7, own",3,0.6,0.001\n"0.5-0.7, path",3,0.6,0.001\n'
+        '"none, own",3,0.6005,0.001\n"none, path",3,0.5,0.001\n'
     )
     text = verdicts([Tables(folder, "cora", "ridge")], "truncation")
     assert "yes, as far as the seeds can tell; 0.5-0.7 (own, 0.6000) is better than: none unclear (-0.0005)." in text
@@ -112,10 +104,8 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
         "PC-Winter (own),3,0.5,0.01,0.2\nPC-Winter (path),3,0.21,0.01,0.2\nData Shapley,3,0.1,0.01,0.2\n"
         "random,3,0.2,0.01,0.2\n"
     )
-    assert (
-        "all, 20%: PC-Winter (own) 50% yes (+0.3000), PC-Winter (path) 21% unclear (+0.0100), Data Shapley 10% no"
-        in (verdicts([Tables(folder, "cora", "ridge")], "drop-nodes mixed"))
-    )
+    text = verdicts([Tables(folder, "cora", "ridge")], "drop-nodes mixed")
+    assert "all, 20%: PC-Winter (own) 50% yes (+0.3000), PC-Winter (path) 21% unclear (+0.0100), Data" in text
     (folder / "cora add-edges.table.csv").write_text("method,mean\nPC-Winter,0.6\n")
     with pytest.raises(ValueError, match=r"the table add-edges of cora has no 'PC-Winter \(own\)': it is of"):
         verdicts([Tables(folder, "cora", "ridge")])

@@ -44,7 +44,8 @@ seeds. A line of a figure is the mean over seeds, its band goes from the least t
 beside other work on a machine with two cores: compare them with each other, not across datasets."""
 
 VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the means
-over seeds, and unclear where that could be chance (Welch's t at 5 %, seeds taken as independent). Times are not tested."""
+over seeds, and unclear where that could be chance (Welch's t at 5 %, seeds taken as independent). Times are compared as
+they are."""
 
 
 def document(out: Path, docs: Path) -> Path:
