@@ -182,7 +182,7 @@ def test_a_curve_that_is_known_is_read(study: Study, monkeypatch: pytest.MonkeyP
     nodes = np.flatnonzero(~np.isin(np.arange(study.graph.n_nodes), study.graph.train))[:4]
     ranking = Ranking("mine", nodes, -np.arange(4.0), np.full(4, np.nan))
     first = study.dropping(ranking, 0)
-    monkeypatch.setattr("pcwinter.experiments.study.dropped", lambda *_, **__: pytest.fail("judged again"))
+    monkeypatch.setattr("pcwinter.experiments.study.judged", lambda *_, **__: pytest.fail("judged again"))
     again = study.dropping(ranking, 0)
     np.testing.assert_array_equal(first.count, again.count)
     np.testing.assert_array_equal(first.accuracy, again.accuracy)

@@ -11,7 +11,7 @@ import pcwinter as pw
 from command import call, refused
 from pcwinter.baselines import Ranking
 from pcwinter.experiments import EXPERIMENTS, open_study, reproduce
-from pcwinter.experiments.curves import Curve, add_edges, addable, drop_nodes, steps
+from pcwinter.experiments.curves import Curve, add_edges, addable, drop_nodes, judged, steps
 from pcwinter.experiments.figures import _panels, draw
 from pcwinter.experiments.output import Outcome, markdown
 from pcwinter.experiments.own import judge_file, read_ranking
@@ -67,6 +67,18 @@ def test_adding_what_helps_helps(graph: pw.Graph) -> None:
     assert curve.count.tolist() == [0, 1, 2, 3, 4, 5, 6]  # the others have the value 0
     assert curve.accuracy[0] == 0.0
     assert curve.accuracy[2] == curve.accuracy[-1] == 1.0
+
+
+def test_a_curve_is_the_same_from_two_workers(graph: pw.Graph) -> None:
+    heard: list[tuple[int, int]] = []
+
+    def hear(done: int, of: int) -> None:
+        heard.append((done, of))
+
+    for order in (np.arange(2, 8), np.array([(0, 2), (1, 5), (0, 3)])):
+        here, there = judged(Judge(graph), order), judged(Judge(graph), order, workers=2, progress=hear)
+        np.testing.assert_array_equal(here.accuracy, there.accuracy)
+    assert heard == [(4, 7), (7, 7), (4, 4)]
 
 
 def test_edges_that_are_not_ranked_stand_between_good_and_bad(graph: pw.Graph) -> None:
@@ -179,7 +191,9 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     text = judge_file(file, graph, "toy", "unlabelled", tmp_path / "out")
     assert "toy judge unlabelled mine" in text
     assert (tmp_path / "out" / "toy judge unlabelled mine.svg").is_file()
-    file.write_text("source,target,value\n2,0,3.0\n1,5,1\n")
+    with pytest.raises(FileExistsError, match=r"holds toy judge unlabelled mine.csv already: choose another --out"):
+        judge_file(file, graph, "toy", "unlabelled", tmp_path / "out")
+    file.write_text("source, target, value\n2, 0, 3.0\n1,5,1\n")
     assert read_ranking(file, graph).items.tolist() == [[0, 2], [1, 5]]
     file.write_text("node,value,value_path\n2,3.0,7\n3,2.5,8\n5,-1e-3,9\n")
     assert read_ranking(file, graph, "value_path").value.tolist() == [7, 8, 9]
@@ -187,7 +201,9 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     with pytest.raises(ValueError, match="the column 'node' holds no values"):
         read_ranking(file, graph, "node")
     file.write_text("source,target,value\n2,0,3.0\n1,5,1\n")
-    assert "toy judge edges mine\n" in judge_file(file, graph, "toy")
+    text = judge_file(file, graph, "toy")
+    assert "toy judge edges mine\n" in text
+    assert "4 edges that the file does not name count as 0." in text
     assert "toy judge edges mine on validation\n" in judge_file(file, graph, "toy", on="validation")
     with pytest.raises(ValueError, match="has edges, and --which mixed chooses nodes: leave it out"):
         judge_file(file, graph, "toy", "mixed")
@@ -214,6 +230,7 @@ def test_ones_own_nodes_are_dropped_as_all_others_are(tmp_path: Path, graph: pw.
         ("node,value\n", "has no line below its header"),
         ("node,value\n1,2\n\n2,x\n", "line 4 of .* has the value 'x'"),
         ("node,score\n1,2\n", "has the columns node, score: expected node and value"),
+        ("node,value,value\n1,2,3\n", "has two columns 'value': keep one of them"),
         ("node,value\n99,2\n", "line 2 of .* names '99', which is no node of the graph"),
         ("node,value\n1,2\n1,3\n", "names the same node twice"),
         ("node,value\n1,2\n2,nan\n", "line 3 of .* has the value 'nan', expected a finite number"),
@@ -238,6 +255,15 @@ def test_the_commands(tmp_path: Path) -> None:
         call("reproduce", "counts", "--dataset", "demo", "--out", tmp_path / "x", "--seeds", 0), "seeds is 0, expected"
     )
     refused(call("reproduce", "everything", "--dataset", "demo"), "'everything' is not one of")
+    refused(
+        call("reproduce", "counts", "--dataset", "demo", "--which", "mixed"), "--which mixed is for drop-nodes, and"
+    )
+    (tmp_path / "mine" / "demo").mkdir(parents=True)
+    (tmp_path / "mine" / "demo" / "demo counts.md").write_text("precious")
+    refused(
+        call("reproduce", "counts", "--dataset", "demo", "--out", tmp_path / "mine"), "demo holds no study, so demo"
+    )
+    assert (tmp_path / "mine" / "demo" / "demo counts.md").read_text() == "precious"
     refused(call("reproduce", "counts"), "Missing option '--dataset'")
     refused(call("judge", tmp_path / "none.csv", "--dataset", "demo"), "none.csv cannot be used (no such file or dir")
     (tmp_path / "file").touch()
@@ -266,11 +292,12 @@ def test_panels_of_own_and_path() -> None:
 def test_what_is_damaged_is_made_again(study: Study) -> None:
     first = study.baseline("degree", 0)
     curve = study.dropping(first, 0)
-    for path in [*(study.out / "rankings").glob("*degree*"), *(study.out / "curves").iterdir()]:
-        path.write_text("{}" if path.name.startswith("ridge") else "[[0, 1]")
-    again = open_study("demo", study.out, quick=True, quiet=True)
-    np.testing.assert_array_equal(again.baseline("degree", 0).value, first.value)
-    np.testing.assert_array_equal(again.dropping(first, 0).accuracy, curve.accuracy)
+    for damage in (lambda text: "{}", lambda text: text[:50], lambda text: re.sub(r"(\d\.\d+)", "0.5", text)):
+        for path in [*(study.out / "rankings").glob("*degree*"), *(study.out / "curves").iterdir()]:
+            path.write_text(damage(path.read_text()))
+        again = open_study("demo", study.out, quick=True, quiet=True)
+        np.testing.assert_array_equal(again.baseline("degree", 0).value, first.value)
+        np.testing.assert_array_equal(again.dropping(first, 0).accuracy, curve.accuracy)
 
 
 @quiet

@@ -33,7 +33,7 @@ def replace_file(path: Path, content: bytes) -> None:
     except OSError as error:
         raise OSError(
             f"could not write {path} ({error.strerror or error}); what was there before is as it was: make room or "
-            "choose another place, and try again (a run goes on with --resume)"
+            "choose another place, and try again (value goes on with --resume, reproduce by itself)"
         ) from error
     finally:
         with suppress(OSError):

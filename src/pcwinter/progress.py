@@ -36,8 +36,9 @@ class Display:
         max_seconds: float | None = None,
         quiet: bool = False,
         stream: TextIO | None = None,
+        again: str = "--resume",
     ) -> None:
-        self.tolerance, self.max_seconds = tolerance, max_seconds
+        self.tolerance, self.max_seconds, self.again = tolerance, max_seconds, again
         self.converges = permutations is None
         self.limit = max_permutations if permutations is None else permutations
         self.stream = stream or sys.stderr or io.StringIO()  # there is none when it was closed
@@ -53,7 +54,7 @@ class Display:
         """Take note of a block; a sentence if the run is to end."""
         self.history = [*self.history, now][-TREND:]
         if self.signal:
-            self.sentence = f"Interrupted after {now.orders:,} orders: --resume goes on from there."
+            self.sentence = f"Interrupted after {now.orders:,} orders: {self.again} goes on from there."
         return self.sentence
 
     def __enter__(self) -> "Display":
@@ -116,7 +117,7 @@ class Display:
 
     def _heard(self, which: int) -> None:
         if self.signal:
-            self.say("Stopped at once; what was saved before is there: --resume goes on from it.")
+            self.say(f"Stopped at once; what was saved before is there: {self.again} goes on from it.")
             os._exit(128 + which)
         self.signal = which
         self.say("Stopping: the orders under way are finished and saved first; Ctrl-C again stops at once.")

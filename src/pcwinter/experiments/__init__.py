@@ -28,6 +28,8 @@ EXPERIMENTS: dict[str, Callable[[Study, int], Outcome]] = {
 def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | None = None) -> Iterator[str]:
     """Run an experiment, or `all`; write its files into the study's directory, and tell each outcome as text."""
     seeds = study.enough if seeds is None else whole_number("seeds", seeds, 1)
+    if which != "unlabelled" and name != "drop-nodes":
+        raise ValueError(f"--which {which} is for drop-nodes, and {name} was asked for: leave it out")
     if name not in ("counts", "efficiency"):
         check_figures()
     study.tell()
@@ -38,6 +40,8 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
             outcome.notes.append(
                 f"Every valuation was to end after {study.max_seconds:g} seconds and the orders then under way."
             )
+        if study.workers > 1 and each != "counts":
+            outcome.notes.append(f"New times are of {study.workers} processes, with their start.")
         outcome.y = f"{study.on} accuracy"
         if study.on == "validation" and outcome.curves:
             outcome.notes.append("Values that come from the validation nodes, as most do here, look better on them.")

@@ -1,5 +1,6 @@
 """Ranking -> curve: the judge's accuracy while the best nodes are dropped, or the best edges added."""
 
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +10,11 @@ from pcwinter._types import FloatArray, IntArray
 from pcwinter.baselines import Ranking, all_edges
 from pcwinter.graph import Graph
 from pcwinter.judging import Judge
+from pcwinter.left_out import Told
+from pcwinter.workers import open_pool
 
 POINTS = 101
+BLOCK = 4  # points that a worker judges at a time
 WHICH = ("unlabelled", "labelled", "mixed")
 
 
@@ -61,18 +65,7 @@ def drop_nodes(
     judge: Judge, ranking: Ranking, *, which: str = "unlabelled", seed: int = 0, points: int = POINTS
 ) -> Curve:
     """Drop nodes best first, edges and label and all, and train anew at every count."""
-    return dropped(judge, droppable(judge.graph, ranking, which, seed), points)
-
-
-def dropped(judge: Judge, nodes: IntArray, points: int) -> Curve:
-    """The curve of nodes that are dropped in this order."""
-    counts = steps(len(nodes), points)
-    accuracy = np.empty(len(counts))
-    keep = np.ones(judge.graph.n_nodes, dtype=np.bool_)
-    for k, count in enumerate(counts):
-        keep[nodes[:count]] = False
-        accuracy[k] = judge.accuracy(keep=keep)
-    return Curve(counts, accuracy)
+    return judged(judge, droppable(judge.graph, ranking, which, seed), points)
 
 
 def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> IntArray:
@@ -86,16 +79,44 @@ def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> Int
 
 def add_edges(judge: Judge, ranking: Ranking, *, seed: int = 0, points: int = POINTS) -> Curve:
     """Add edges best first to a graph without any, and train anew at every count."""
-    return added(judge, addable(judge.graph, ranking, seed), points)
+    return judged(judge, addable(judge.graph, ranking, seed), points)
 
 
-def added(judge: Judge, ends: IntArray, points: int) -> Curve:
-    """The curve of edges that are added in this order."""
-    n = judge.graph.n_nodes
-    counts = steps(len(ends), points)
-    accuracy = np.empty(len(counts))
-    for k, count in enumerate(counts):
-        u, v = ends[:count].T
-        half = sp.coo_array((np.ones(count), (u, v)), shape=(n, n))
-        accuracy[k] = judge.accuracy(training=sp.csr_array(half + half.T))
-    return Curve(counts, accuracy)
+def judged(
+    judge: Judge, best_first: IntArray, points: int = POINTS, workers: int = 1, progress: Told | None = None
+) -> Curve:
+    """The curve of nodes that are dropped, or of edges that are added, in this order."""
+    counts = steps(len(best_first), points)
+    accuracy: list[float] = []
+    blocks = [(k, min(k + BLOCK, len(counts))) for k in range(0, len(counts), BLOCK)]
+    with open_pool(workers) as pool, closing(pool.run(Trial(judge, best_first, counts), blocks)) as answers:
+        for answer in answers:
+            accuracy += answer
+            if progress:
+                progress(len(accuracy), len(counts))
+    return Curve(counts, np.array(accuracy))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """The points of one curve, each of which can be judged anywhere."""
+
+    judge: Judge
+    best_first: IntArray  # (m,) nodes, or (m, 2) ends of edges
+    counts: IntArray  # (points,)
+
+    def prepare(self) -> None:
+        """Nothing is shared by the points."""
+
+    def __call__(self, begin: int, end: int) -> list[float]:
+        """Accuracies at the counts `begin` to `end` - 1."""
+        return [self._accuracy(self.best_first[:count]) for count in self.counts[begin:end]]
+
+    def _accuracy(self, some: IntArray) -> float:
+        n = self.judge.graph.n_nodes
+        if some.ndim == 1:
+            keep = np.ones(n, dtype=np.bool_)
+            keep[some] = False
+            return self.judge.accuracy(keep=keep)
+        half = sp.coo_array((np.ones(len(some)), (some[:, 0], some[:, 1])), shape=(n, n))
+        return self.judge.accuracy(training=sp.csr_array(half + half.T))

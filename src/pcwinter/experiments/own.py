@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pcwinter.baselines import Ranking, degree, near_nodes, random_edges, random_nodes
+from pcwinter.baselines import Ranking, all_edges, degree, near_nodes, random_edges, random_nodes
 from pcwinter.experiments.curves import add_edges, drop_nodes, to_drop
 from pcwinter.experiments.figures import check_figures
 from pcwinter.experiments.output import Outcome, markdown, write
@@ -30,20 +30,25 @@ def judge_file(
     ranking = read_ranking(file, graph, column)
     if ranking.method in ("random", "degree"):  # which stand beside it
         ranking = replace(ranking, method=f"your {ranking.method}")
-    judge, text = Judge(graph, on=on), ""
+    suffix = "" if on == "test" else f" on {on}"
     if ranking.items.ndim == 2:
         if which != "unlabelled":
             raise ValueError(f"{file} has edges, and --which {which} chooses nodes: leave it out")
-        outcome = Outcome(f"{dataset} judge edges {ranking.method}", x="edges added")
+        outcome = Outcome(f"{dataset} judge edges {ranking.method}{suffix}", x="edges added")
+        missing = len(all_edges(graph)) - len(ranking.items)
+        text = f"\n\n{missing:,} edges that the file does not name count as 0." if missing else ""
+    else:
+        ranking, text = _near(ranking, graph, which, file)
+        outcome = Outcome(f"{dataset} judge {which} {ranking.method}{suffix}", x=f"{which} nodes dropped")
+    if out is not None and (out / f"{outcome.name}.csv").exists():
+        raise FileExistsError(f"{out} holds {outcome.name}.csv already: choose another --out, or move it away")
+    judge, outcome.y = Judge(graph, on=on), f"{on} accuracy"
+    if ranking.items.ndim == 2:
         for each in (ranking, random_edges(graph)):
             outcome.add(each.method, 0, add_edges(judge, each))
     else:
-        ranking, text = _near(ranking, graph, which, file)
-        outcome = Outcome(f"{dataset} judge {which} {ranking.method}", x=f"{which} nodes dropped")
         for each in (ranking, degree(graph), random_nodes(graph)):
             outcome.add(each.method, 0, drop_nodes(judge, each, which=which))
-    if on != "test":
-        outcome.name, outcome.y = f"{outcome.name} on {on}", f"{on} accuracy"
     outcome.tables[outcome.name] = [
         {name: number for name, number in row.items() if not name.endswith("sd") and name != "seeds"}
         for row in outcome.summary()
@@ -77,7 +82,7 @@ def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
     """
     try:
         with file.open(newline="", encoding="utf-8-sig") as opened:
-            reader = csv.DictReader(opened)
+            reader = csv.DictReader(opened, skipinitialspace=True)
             rows = [(reader.line_num, row) for row in reader]
             columns = list(reader.fieldnames or [])
     except (UnicodeDecodeError, csv.Error) as error:
@@ -88,6 +93,9 @@ def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
     if not {*keys, column} <= set(columns):
         found = ", ".join(map(str, columns)) or "nothing"
         raise ValueError(f"{file} has the columns {found}: expected node and {column}, or source, target and {column}")
+    if len(set(columns)) < len(columns):
+        twice = next(name for name in columns if columns.count(name) > 1)
+        raise ValueError(f"{file} has two columns {twice!r}: keep one of them")
     if not rows:
         raise ValueError(f"{file} has no line below its header: expected one for every node or edge")
     number = {str(name): k for k, name in enumerate(graph.ids.tolist())}

@@ -30,7 +30,8 @@ from pcwinter.baselines import (
 )
 from pcwinter.checkpoints import Checkpoints, replace_file
 from pcwinter.datasets import DATASETS, load
-from pcwinter.experiments.curves import Curve, addable, added, droppable, dropped
+from pcwinter.experiments.curves import Curve, addable, droppable, judged
+from pcwinter.experiments.kept import keep, kept
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.judging import ON, Judge
@@ -79,8 +80,8 @@ class Study:
 
     @cached_property
     def fingerprint(self) -> dict[str, str]:
-        """Hashes of the graph."""
-        return runs.fingerprint(self.graph)
+        """What the numbers depend on besides what is asked for: hashes of the graph, and versions."""
+        return runs.fingerprint(self.graph) | {name: metadata.version(name) for name in runs.BITS}
 
     def title(self, experiment: str, *, judged: bool = True) -> str:
         """What an outcome is called; the ridge head and the test graph go without saying."""
@@ -103,8 +104,13 @@ class Study:
             Display().say(f"{self.dataset}: {sentence}")
 
     def tell(self) -> None:
-        """Write down what was studied, and how."""
+        """Write down what was studied, and how; refuse a place that is not a study's."""
         self.out.mkdir(parents=True, exist_ok=True)
+        strange = {path.name for path in self.out.iterdir()} - {"runs", "rankings", "curves", "curves on validation"}
+        if strange and not any(self.out.glob("study*.json")):
+            raise FileExistsError(
+                f"{self.out} holds no study, so {min(strange)} in it may be yours: choose another --out"
+            )
         graph = self.graph
         facts = {
             "dataset": self.dataset,
@@ -231,29 +237,26 @@ class Study:
 
     def dropping(self, ranking: Ranking, seed: int, which: str = "unlabelled") -> Curve:
         """The curve of a node ranking."""
-        best_first = droppable(self.graph, ranking, which, seed)
-        return self._judged(f"{ranking.method}, seed {seed}", dropped, best_first, self.on)
+        return self._judged(f"{ranking.method}, seed {seed}", droppable(self.graph, ranking, which, seed), self.on)
 
     def adding(self, ranking: Ranking, seed: int, rest: float = 0.0, on: str | None = None) -> Curve:
         """The curve of an edge ranking."""
-        best_first = addable(self.graph, ranking, seed, rest)
-        return self._judged(f"{ranking.method}, seed {seed}", added, best_first, on or self.on)
+        return self._judged(f"{ranking.method}, seed {seed}", addable(self.graph, ranking, seed, rest), on or self.on)
 
-    def _judged(self, what: str, make: Callable[[Judge, IntArray, int], Curve], best_first: IntArray, on: str) -> Curve:
+    def _judged(self, what: str, best_first: IntArray, on: str) -> Curve:
         """A curve from the disk, or made now and kept."""
-        settings = (self.fingerprint, self.hops, self.points, best_first.shape, metadata.version("pcwinter"))
+        settings = (self.fingerprint, self.hops, self.points, best_first.shape)
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
         path = self.out / _key("curves", _where(on)) / f"{key}.json"
-        try:
-            count, accuracy = json.loads(path.read_text(encoding="utf-8"))
-            return Curve(np.array(count, dtype=np.int64), np.array(accuracy, dtype=np.float64))
-        except (OSError, ValueError, TypeError):  # not there, or damaged
+        found = kept(path)
+        if found is None:
             began = time.perf_counter()
-            curve = make(self.judges[on], best_first, self.points)
+            workers = self.workers if self.graph.n_nodes > MANY else 1  # a small curve takes as long as they to start
+            curve = judged(self.judges[on], best_first, self.points, workers, self._telling(f"curve of {what}"))
             self._took(f"curve of {what}", began)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, json.dumps([curve.count.tolist(), curve.accuracy.tolist()]).encode())
-        return curve
+            found = [curve.count.tolist(), curve.accuracy.tolist()]
+            keep(path, found)
+        return Curve(np.array(found[0], dtype=np.int64), np.array(found[1], dtype=np.float64))
 
     def _took(self, what: str, began: float) -> None:
         took = time.perf_counter() - began
@@ -273,7 +276,9 @@ class Study:
         return tell
 
     def _display(self, permutations: int | None) -> Display:
-        return Display(permutations=permutations, max_seconds=self.max_seconds, quiet=self.quiet)
+        return Display(
+            permutations=permutations, max_seconds=self.max_seconds, quiet=self.quiet, again="the same command"
+        )
 
     def _finish(self, display: Display, status: str, what: str, took: float) -> None:
         if display.signal:  # even if the valuation came to its own end meanwhile: it is kept
@@ -291,14 +296,13 @@ class Study:
         key = f"{_key(self.head, method, f'seed {seed}')}-{self._about(method, seed, *parts)[:12]}"
         if key not in self._known:
             path = self.out / "rankings" / f"{key}.json"
-            try:
-                self._known[key] = _read(path)
-            except (OSError, ValueError, KeyError, TypeError):  # not there, or damaged
+            found = kept(path)
+            if found is None:
                 began = time.perf_counter()
-                self._known[key] = make()
-                path.parent.mkdir(parents=True, exist_ok=True)
-                replace_file(path, _write(self._known[key]))
+                found = _plain(make())
+                keep(path, found)
                 self._took(f"{method}, seed {seed}", began)
+            self._known[key] = _ranking(found)
         return self._known[key]
 
 
@@ -342,15 +346,11 @@ def _key(*parts: object) -> str:
     return " ".join(str(part) for part in parts if part != "").replace("/", "-")
 
 
-def _write(ranking: Ranking) -> bytes:
-    plain = {name: getattr(ranking, name) for name in Ranking.__slots__}
-    lists = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in plain.items()}
-    return json.dumps(lists).encode()
+def _plain(ranking: Ranking) -> dict[str, Any]:
+    values = {name: getattr(ranking, name) for name in Ranking.__slots__}
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 
-def _read(path: Path) -> Ranking:
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    found["items"] = np.array(found["items"], dtype=np.int64)
-    for name in ("value", "stderr"):
-        found[name] = np.array(found[name], dtype=np.float64)
-    return Ranking(**found)
+def _ranking(found: dict[str, Any]) -> Ranking:
+    arrays = {name: np.array(found[name], dtype=np.float64) for name in ("value", "stderr")}
+    return Ranking(**(found | arrays | {"items": np.array(found["items"], dtype=np.int64)}))
