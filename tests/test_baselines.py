@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import combinations, pairwise, permutations, product
 from math import comb, factorial
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from induced_oracle import induced_utility, mask_of
 from oracles import dense_power, distances, make_graph, random_graph, validation_rows
 from pcwinter import baselines, stopping
 from pcwinter.baselines import Ranking, Weighted, banzhaf_from, beta_weights, knn_values, of_values
+from pcwinter.experiments.own import read_ranking
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.heads.softmax import Softmax
@@ -156,6 +158,36 @@ def test_banzhaf_equals_enumeration(metric: str) -> None:
     assert within(sampled, expected)
     assert not within(sampled, expected, 0.1)
     assert (sampled.items == game.nodes).all()
+
+
+def test_banzhaf_from_two_workers_has_the_same_bits() -> None:
+    heard: list[tuple[int, int]] = []
+
+    def hear(done: int, of: int) -> None:
+        heard.append((done, of))
+
+    here = baselines.data_banzhaf(TINY, RIDGE, samples=120, seed=1)
+    there = baselines.data_banzhaf(TINY, RIDGE, samples=120, seed=1, workers=2, progress=hear)
+    np.testing.assert_array_equal(here.value, there.value)
+    np.testing.assert_array_equal(here.stderr, there.stderr)
+    assert heard == [(50, 120), (100, 120), (120, 120)]
+
+
+def test_a_ranking_can_be_judged_from_a_file(tmp_path: Path) -> None:
+    graph = random_graph(5)
+    named = Graph(
+        graph.adjacency,
+        graph.features,
+        graph.labels,
+        graph.train,
+        graph.val,
+        ids=[f"n{k}" for k in range(graph.n_nodes)],
+    )
+    for ranking in (baselines.knn_shapley(named), baselines.betweenness(named)):
+        ranking.table(named).to_csv(tmp_path / "mine.csv", index=False)
+        found = read_ranking(tmp_path / "mine.csv", named)
+        np.testing.assert_array_equal(found.items, ranking.items)
+        np.testing.assert_array_equal(found.value, ranking.value)
 
 
 def test_banzhaf_of_players_that_were_seen_on_one_side() -> None:

@@ -6,8 +6,9 @@ utility is that of `induced`: the head on K-step features of the subgraph that a
 
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,9 +29,13 @@ from pcwinter.stopping import Progress, Rule
 from pcwinter.tree import contribution_tree
 from pcwinter.valuation import Values, graph_game
 from pcwinter.values import State, estimate
-from pcwinter.workers import Pool, one_thread
+from pcwinter.workers import Pool, one_thread, open_pool
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Head: TypeAlias = str | Ridge | Softmax | Recipe  # as `value` takes it, or how to train a softmax head
+COALITIONS = 50  # that a worker values at a time
 TOLERANCE = 0.01  # of truncated Monte Carlo, relative to the utility of all players
 
 
@@ -51,6 +56,14 @@ class Ranking:
         """(m,) places from the most to the least valuable; ties are shuffled, since many values are exactly 0."""
         shuffled = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,))).permutation(len(self.value))
         return shuffled[np.argsort(-self.value[shuffled], kind="stable")]
+
+    def table(self, graph: Graph) -> "pd.DataFrame":
+        """One line per node or edge, by its ids, with value and standard error: a file that `pcwinter judge` reads."""
+        import pandas as pd
+
+        names = ("node",) if self.items.ndim == 1 else ("source", "target")
+        ids = graph.ids[self.items].reshape(len(self.items), -1).T
+        return pd.DataFrame({**dict(zip(names, ids, strict=True)), "value": self.value, "stderr": self.stderr})
 
 
 def head_of(graph: Graph, head: Head, hops: int = 2, metric: str = "accuracy") -> Ridge | Recipe:
@@ -216,6 +229,8 @@ def data_banzhaf(
     hops: int = 2,
     metric: str = "accuracy",
     seed: int = 0,
+    workers: int | Pool = 1,
+    progress: Told | None = None,
 ) -> Ranking:
     """Mean utility of the random coalitions that a node is in, less that of those it is not in.
 
@@ -224,14 +239,35 @@ def data_banzhaf(
     samples = whole_number("samples", samples, 2)
     began = time.perf_counter()
     game = _game(graph, head, hops, metric)
-    rng = np.random.default_rng(seed)
-    inside = rng.random((samples, game.n_players)) < 0.5
-    utility = np.array([game.utility(coalition) for coalition in inside]) * game.unit
-    value, stderr = banzhaf_from(inside, utility)
+    blocks = [(k, min(k + COALITIONS, samples)) for k in range(0, samples, COALITIONS)]
+    inside, utility = np.empty((samples, game.n_players), dtype=np.bool_), np.empty(samples)
+    with open_pool(workers) as pool, closing(pool.run(Coalitions(game, seed), blocks)) as answers:
+        for (k, end), answer in zip(blocks, answers, strict=True):
+            inside[k:end], utility[k:end] = answer
+            if progress:
+                progress(end, samples)
+    value, stderr = banzhaf_from(inside, utility * game.unit)
     seconds = time.perf_counter() - began
     return Ranking(
         "data-banzhaf", game.nodes, value, stderr, 0, samples, seconds, f"{samples:,} coalitions were drawn."
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coalitions:
+    """Random coalitions and their utilities in units; coalition k owns child k of the seed."""
+
+    game: NodeGame
+    seed: int
+
+    def prepare(self) -> None:
+        """Nothing is shared that the game does not hold."""
+
+    def __call__(self, begin: int, end: int) -> tuple[BoolArray, FloatArray]:
+        """Coalitions `begin` to `end` - 1."""
+        seeds = [np.random.SeedSequence(self.seed, spawn_key=(k,)) for k in range(begin, end)]
+        inside = np.array([np.random.default_rng(seed).random(self.game.n_players) < 0.5 for seed in seeds])
+        return inside, np.array([self.game.utility(coalition) for coalition in inside])
 
 
 def banzhaf_from(inside: BoolArray, utility: FloatArray) -> tuple[FloatArray, FloatArray]:
