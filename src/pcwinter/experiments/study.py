@@ -189,12 +189,12 @@ class Study:
 
     def data_shapley(self, seed: int, *, most: int | None = None, time_limit: float | None = None) -> Ranking:
         """Data Shapley by the common rule, or with so many evaluations or seconds and no other rule."""
-        rule = self.rule
+        rule, budget = self.rule, ""
         if most is not None:
-            rule = evaluations(most)
+            rule, budget = evaluations(most), f"{most} evaluations"
         elif time_limit is not None:
-            rule = seconds(time_limit)
-        about = _key(self.head, most or "", time_limit or "", f"seed {seed}")
+            rule, budget = seconds(time_limit), f"{time_limit} s"
+        about = _key(self.head, budget, f"seed {seed}")
 
         def make() -> Ranking:
             folder = self.out / "runs" / _key("data-shapley", about, self._bound)
