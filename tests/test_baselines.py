@@ -183,6 +183,8 @@ def test_a_ranking_can_be_judged_from_a_file(tmp_path: Path) -> None:
         graph.val,
         ids=[f"n{k}" for k in range(graph.n_nodes)],
     )
+    alone = Graph([], [[1.0], [1.0]], [0, 0], train=[0], val=[1])
+    assert baselines.random_edges(alone).table(alone).columns.tolist() == ["source", "target", "value", "stderr"]
     for ranking in (baselines.knn_shapley(named), baselines.betweenness(named)):
         ranking.table(named).to_csv(tmp_path / "mine.csv", index=False)
         found = read_ranking(tmp_path / "mine.csv", named)

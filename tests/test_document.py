@@ -46,6 +46,12 @@ def test_a_large_spread_beside_a_small_one_has_few_degrees_of_freedom() -> None:
     assert compare(rows[0], rows[1]) == "yes (-0.0500)"
 
 
+def test_as_good_is_less_than_better() -> None:
+    rows = [{"mean": mean, "mean sd": 0.01, "seeds": 6} for mean in (0.60, 0.601, 0.60, 0.62)]
+    said = [compare(rows[0], row, as_good=True) for row in rows] + [compare(row, rows[0], as_good=True) for row in rows]
+    assert [word.split()[0] for word in said] == ["yes"] * 4 + ["yes", "unclear", "yes", "no"]
+
+
 def test_what_never_varies_can_be_told_apart() -> None:
     rows = [{"mean": mean, "mean sd": sd, "seeds": 3} for mean, sd in ((0.64, 0.001), (0.70, 0.0))]
     assert compare(rows[0], rows[1]) == "yes (-0.0600)"
@@ -88,24 +94,29 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
         "PC-Winter (chosen on validation),3,0.69,0.01,0.7,0.001,1,0.713\nrandom,3,0.68,0.01,0.68,0.01,0.9,0.713\n"
     )
     text = verdicts([Tables(folder, "cora", "ridge")], "add-edges")
-    assert "yes (+0.0070) for own: 0.7200 with 10 % (paper 0.729) against 0.7130 with all, which 5.0% (paper 8" in text
+    assert (
+        "yes (+0.0070) for own: 0.7200 with 10 % (paper 0.729) against 0.7130 with all, first reached with 5.0%" in text
+    )
+    assert " (paper 8%); over the first 20 % ahead of: random yes (+0.0300)." in text
     assert "unclear (-0.0002) for path: 0.7128 with 10 % against" in text
-    assert "no (-0.0130) for chosen on validation: 0.7000 with 10 %" in text
-    assert "are enough for; over the first 20 % ahead of: random unclear (+0.0100)." in text
+    assert (
+        "no (-0.0130) for chosen on validation: 0.7000 with 10 % against 0.7130 with all, not reached before;" in text
+    )
     (folder / "cora truncation.table.csv").write_text(
         'method,seeds,mean,mean sd\n"0.5-0.7, own",3,0.6,0.001\n"0.5-0.7, path",3,0.6,0.001\n'
         '"none, own",3,0.6005,0.001\n"none, path",3,0.5,0.001\n'
     )
     text = verdicts([Tables(folder, "cora", "ridge")], "truncation")
-    assert "yes, as far as the seeds can tell; 0.5-0.7 (own, 0.6000) is better than: none unclear (-0.0005)." in text
-    assert "no; 0.5-0.7 (path, 0.6000) is better than: none no (+0.1000)." in text
+    assert "0.5-0.7 (own, 0.6000) is as good as: none yes (-0.0005)." in text
+    assert "0.5-0.7 (path, 0.6000) is as good as: none no (+0.1000)." in text
     (folder / "cora drop-nodes mixed.table.csv").write_text(
         "method,seeds,labelled among the first,labelled among the first sd,labelled in all\n"
         "PC-Winter (own),3,0.5,0.01,0.2\nPC-Winter (path),3,0.21,0.01,0.2\nData Shapley,3,0.1,0.01,0.2\n"
         "random,3,0.2,0.01,0.2\n"
     )
     text = verdicts([Tables(folder, "cora", "ridge")], "drop-nodes mixed")
-    assert "all, 20%: PC-Winter (own) 50% yes (+0.3000), PC-Winter (path) 21% unclear (+0.0100), Data" in text
+    assert "labelled are 20% of all nodes, and more of the first: PC-Winter (own) 50% yes (+0.3000), PC-W" in text
+    assert "PC-Winter (path) 21% unclear (+0.0100), Data Shapley 10% no (-0.1000)." in text
     (folder / "cora add-edges.table.csv").write_text("method,mean\nPC-Winter,0.6\n")
     with pytest.raises(ValueError, match=r"the table add-edges of cora has no 'PC-Winter \(own\)': it is of"):
         verdicts([Tables(folder, "cora", "ridge")])

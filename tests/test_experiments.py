@@ -231,6 +231,7 @@ def test_ones_own_nodes_are_dropped_as_all_others_are(tmp_path: Path, graph: pw.
         ("node,value\n1,2\n\n2,x\n", "line 4 of .* has the value 'x'"),
         ("node,score\n1,2\n", "has the columns node, score: expected node and value"),
         ("node,value,value\n1,2,3\n", "has two columns 'value': keep one of them"),
+        ("node,,,value\n1,,,x\n", "line 2 of .* has the value 'x'"),
         ("node,value\n99,2\n", "line 2 of .* names '99', which is no node of the graph"),
         ("node,value\n1,2\n1,3\n", "names the same node twice"),
         ("node,value\n1,2\n2,nan\n", "line 3 of .* has the value 'nan', expected a finite number"),
@@ -264,6 +265,8 @@ def test_the_commands(tmp_path: Path) -> None:
         call("reproduce", "counts", "--dataset", "demo", "--out", tmp_path / "mine"), "demo holds no study, so demo"
     )
     assert (tmp_path / "mine" / "demo" / "demo counts.md").read_text() == "precious"
+    (tmp_path / "mine" / "demo" / "demo counts.md").rename(tmp_path / "mine" / "demo" / ".study.json.tmp")
+    assert call("reproduce", "counts", "--dataset", "demo", "--out", tmp_path / "mine", "--seeds", 1).returncode == 0
     refused(call("reproduce", "counts"), "Missing option '--dataset'")
     refused(call("judge", tmp_path / "none.csv", "--dataset", "demo"), "none.csv cannot be used (no such file or dir")
     (tmp_path / "file").touch()

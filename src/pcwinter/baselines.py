@@ -51,6 +51,7 @@ class Ranking:
     evaluations: int = 0
     seconds: float = 0.0
     status: str = ""
+    workers: int = 1  # processes that took these seconds, where a study knows
 
     def best_first(self, seed: int = 0) -> IntArray:
         """(m,) places from the most to the least valuable; ties are shuffled, since many values are exactly 0."""
@@ -62,7 +63,7 @@ class Ranking:
         import pandas as pd
 
         names = ("node",) if self.items.ndim == 1 else ("source", "target")
-        ids = graph.ids[self.items].reshape(len(self.items), -1).T
+        ids = np.atleast_2d(graph.ids[self.items].T)
         return pd.DataFrame({**dict(zip(names, ids, strict=True)), "value": self.value, "stderr": self.stderr})
 
 

@@ -43,7 +43,11 @@ on_option = click.option(
 @click.option("--quick", is_flag=True, help="20 orders and 11 points: to see that it works.")
 @click.option("--max-seconds", type=float, metavar="S", help="Bound on every single valuation.")
 @click.option(
-    "--workers", type=int, default=1, show_default=True, help="Processes; times are theirs, and values the same."
+    "--workers",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Processes; they change times and what a time limit allows, nothing else.",
 )
 @data_option
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")

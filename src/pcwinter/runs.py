@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from pcwinter.checkpoints import NAMES, Checkpoints, digest, replace_file, temporary_name
 from pcwinter.graph import Graph
 from pcwinter.results import read_story
+from pcwinter.tree import LEVELS
 from pcwinter.valuation import Values, value
 from pcwinter.values import BLOCK, State
 
@@ -95,6 +96,8 @@ class Directory:
         if differences:
             raise ValueError(f"{self.out} holds another run ({'; '.join(differences)}): name another directory")
         state, complaints = self.checkpoints.load()
+        if state is not None and state.total.levels.keys() != {"player", *LEVELS}:
+            raise ValueError(f"{self.out} holds a run of another version, with other sums: name another directory")
         self.done = int(story.get("permutations", 0))
         limit = cast("Mapping[str, int | None]", asked.get("stop", {})).get("permutations")
         if limit is not None and limit < self.done:

@@ -95,10 +95,10 @@ def contribution_tree(graph: Graph, hops: int = 2, *, max_players: int = 10_000_
     """
     hops, max_players = whole_number("hops", hops, 1), whole_number("max_players", max_players, 1)
     n = count_players(graph, hops)
-    # roughly 270 + 60 hops bytes a player: the tree, its incidence matrices, one order and its marginals
+    # roughly 270 + 75 hops bytes a player: the tree, its incidence matrices, one order and its marginals
     if n > max_players:
         raise ValueError(
-            f"the contribution tree would have {n:.4g} players (about {n * (270 + 60 * hops) / 1e9:.3g} GB) with "
+            f"the contribution tree would have {n:.4g} players (about {n * (270 + 75 * hops) / 1e9:.3g} GB) with "
             f"hops={hops}, more than max_players={max_players:,}: use fewer hops or labelled nodes, "
             "or raise max_players if the memory is there"
         )

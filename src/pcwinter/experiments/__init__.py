@@ -35,13 +35,9 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
     study.tell()
     names = list(EXPERIMENTS) if name == "all" else [f"{name} {which}" if name == "drop-nodes" else name]
     for each in names:
+        study.used.clear()
         outcome = EXPERIMENTS[each](study, seeds)
-        if study.max_seconds is not None and each != "counts":
-            outcome.notes.append(
-                f"Every valuation was to end after {study.max_seconds:g} seconds and the orders then under way."
-            )
-        if study.workers > 1 and each != "counts":
-            outcome.notes.append(f"New times are of {study.workers} processes, with their start.")
+        outcome.notes += study.limits()
         outcome.y = f"{study.on} accuracy"
         if study.on == "validation" and outcome.curves:
             outcome.notes.append("Values that come from the validation nodes, as most do here, look better on them.")

@@ -41,7 +41,7 @@ def run(study: Study, seeds: int) -> Outcome:
         outcome.add("PC-Winter (own), edges without players last", seed, last)
     times = ", ".join(f"{count} \N{MULTIPLICATION SIGN} {name}" for name, count in chosen.most_common())
     outcome.notes.append(f"Chosen on the validation graph: {times}.")
-    paper = float(EDGES[study.dataset][0]) if study.on == "test" and study.dataset in EDGES else None
+    paper, _ = EDGES.get(study.dataset, (None, None)) if study.on == "test" else (None, None)
     rows = []
     for row in outcome.summary():
         curves = list(outcome.curves[str(row["method"])].values())

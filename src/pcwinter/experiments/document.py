@@ -12,8 +12,10 @@ from pcwinter.checkpoints import replace_file
 from pcwinter.datasets import DATASETS
 from pcwinter.experiments.figures import bands_csv, draw, read_bands, read_curves
 from pcwinter.experiments.output import Row, markdown, read_table
+from pcwinter.experiments.study import STUDY, is_study
 from pcwinter.experiments.verdicts import Tables, verdicts
 
+TABLE, NOTES, BANDS = "table.csv", "notes.md", "bands.csv"
 TITLES = {
     "drop-nodes unlabelled": "Dropping unlabelled nodes, best first (lower is better)",
     "drop-nodes labelled": "Dropping labelled nodes, best first (lower is better)",
@@ -36,12 +38,14 @@ INTRODUCTION = """# Reproduction of the paper's experiments
 Written by `python -m pcwinter.experiments.document`, from what `pcwinter reproduce` left behind: do not edit. The
 tables are in [results](results) as CSV.
 
-Every sampled method runs to the same rule: the node values move by less than 5 % over 20 orders, or 2,000 orders; the
-ablation and edge values without truncation have 200 orders. The judge of every ranking is the softmax head on the test
-graph, retrained at 101 points of a curve. `mean` is the plain mean along a curve, `first 20 %` that over its first
-fifth, `rebound` how far the accuracy rises again from its lowest point to the end; after ± the standard deviation over
-seeds. A line of a figure is the mean over seeds, its band goes from the least to the most. Times are of one process
-beside other work on a machine with two cores: compare them with each other, not across datasets."""
+Every sampled method runs to the same rule: the node values move by less than 5 % over 20 orders, or 2,000 orders, or
+the time limit that a note tells has passed, as it has where the seconds say so: then "same rule" and "converged" are of
+what was reached by then. The ablation and edge values without truncation have at most 200 orders. The judge of every
+ranking is the softmax head on the test graph, retrained at 101 points of a curve. `mean` is the plain mean along a
+curve, `first 20 %` that over its first fifth, `rebound` how far the accuracy rises again from its lowest point to the
+end; after ± the standard deviation over seeds. A line of a figure is the mean over seeds, its band goes from the least
+to the most. Times are of one process beside other work on a machine with two cores: compare them with each other, not
+across datasets."""
 
 VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the means
 over seeds, and unclear where that could be chance (Welch's t at 5 %, seeds taken as independent). Times are compared as
@@ -50,14 +54,14 @@ they are."""
 
 def document(out: Path, docs: Path) -> Path:
     """Take the results of the studies in `out` into docs/results, write docs/reproduction.md, and draw what is new."""
-    found = [out / name for name in DATASETS if any((out / name).glob("study*.json"))]
+    found = [out / name for name in DATASETS if is_study(out / name)]
     if not found:
         raise ValueError(f"{out} holds no studies: run `pcwinter reproduce all --dataset cora --out {out}` first")
     results, figures = docs / "results", docs / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     new = set().union(*(_keep(study, results / study.name) for study in found))
     for experiment in new:
-        bands = [_bands(results / name, experiment) for name in _studies(results, experiment)]
+        bands = [_file(results / name, experiment, BANDS) for name in _studies(results, experiment)]
         for kind, picture in draw([read_bands(path) for path in bands if path.is_file()]).items():
             replace_file(figures / f"{_picture(experiment)}.{kind}", picture)
     page = docs / "reproduction.md"
@@ -78,19 +82,11 @@ def page_of(docs: Path) -> str:
 def _studies(results: Path, experiment: str = "") -> list[str]:
     """The datasets that have results, of one experiment or of any."""
     names = [name for name in DATASETS if (results / name).is_dir()]
-    return [name for name in names if not experiment or _table(results / name, experiment).is_file()]
+    return [name for name in names if not experiment or _file(results / name, experiment, TABLE).is_file()]
 
 
-def _table(study: Path, experiment: str) -> Path:
-    return study / f"{study.name} {experiment}.table.csv"
-
-
-def _notes(study: Path, experiment: str) -> Path:
-    return study / f"{study.name} {experiment}.notes.md"
-
-
-def _bands(study: Path, experiment: str) -> Path:
-    return study / f"{study.name} {experiment}.bands.csv"
+def _file(study: Path, experiment: str, kind: str) -> Path:
+    return study / f"{study.name} {experiment}.{kind}"
 
 
 def _picture(experiment: str) -> str:
@@ -100,14 +96,16 @@ def _picture(experiment: str) -> str:
 def _keep(study: Path, place: Path) -> set[str]:
     """Copy what the page tells of a study; returns the experiments whose curves it has."""
     place.mkdir(parents=True, exist_ok=True)
-    files, drawn = [study / "study.json", study / "study softmax.json"], set()
+    files, drawn = [study / name for name in STUDY], set()
     for experiment in EXPERIMENTS:
-        if _table(study, experiment).is_file():
-            _notes(place, experiment).unlink(missing_ok=True)  # of the table that is replaced
-            files += [_table(study, experiment), _table(study, f"{experiment} fair"), _notes(study, experiment)]
-        curves = study / f"{study.name} {experiment}.csv"
+        if not _file(study, experiment, TABLE).is_file():
+            continue
+        _file(place, experiment, NOTES).unlink(missing_ok=True)  # of the table that is replaced
+        files += [_file(study, experiment, TABLE), _file(study, f"{experiment} fair", TABLE)]
+        files.append(_file(study, experiment, NOTES))
+        curves = _file(study, experiment, "csv")
         if curves.is_file():
-            replace_file(_bands(place, experiment), bands_csv(read_curves(curves)).encode())
+            replace_file(_file(place, experiment, BANDS), bands_csv(read_curves(curves)).encode())
             drawn.add(experiment)
     for path in filter(Path.is_file, files):
         replace_file(place / path.name, path.read_bytes())
@@ -116,7 +114,7 @@ def _keep(study: Path, place: Path) -> set[str]:
 
 def _head(studies: list[Path]) -> str:
     rows: list[Row] = []
-    for file in ("study.json", "study softmax.json"):
+    for file in STUDY:
         for path in filter(Path.is_file, (study / file for study in studies)):
             found = json.loads(path.read_text(encoding="utf-8"))
             rows.append({name: _plain(value) for name, value in found.items()})
@@ -136,9 +134,9 @@ def _experiment(docs: Path, experiment: str) -> str:
     for name in _studies(docs / "results", experiment):
         study = docs / "results" / name
         for suffix, what in (("", ""), (" fair", ": equal budgets")):
-            rows = read_table(_table(study, f"{experiment}{suffix}"))
+            rows = read_table(_file(study, f"{experiment}{suffix}", TABLE))
             parts += [f"### {name}{what}\n\n{markdown(rows)}"] if rows else []
-        notes = _notes(study, experiment)
+        notes = _file(study, experiment, NOTES)
         parts += [notes.read_text(encoding="utf-8").strip()] if notes.is_file() else []
     return "\n\n".join(parts)
 

@@ -19,7 +19,7 @@ def kept(path: Path) -> Any:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return content["found"] if content["sha256"] == _digest(content["found"]) else None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

@@ -93,9 +93,9 @@ def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
     if not {*keys, column} <= set(columns):
         found = ", ".join(map(str, columns)) or "nothing"
         raise ValueError(f"{file} has the columns {found}: expected node and {column}, or source, target and {column}")
-    if len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise ValueError(f"{file} has two columns {twice!r}: keep one of them")
+    twice = [name for name in (*keys, column) if columns.count(name) > 1]
+    if twice:
+        raise ValueError(f"{file} has two columns {twice[0]!r}: keep one of them")
     if not rows:
         raise ValueError(f"{file} has no line below its header: expected one for every node or edge")
     number = {str(name): k for k, name in enumerate(graph.ids.tolist())}

@@ -4,7 +4,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from importlib import metadata
@@ -28,7 +28,7 @@ from pcwinter.baselines import (
     random_edges,
     random_nodes,
 )
-from pcwinter.checkpoints import Checkpoints, replace_file
+from pcwinter.checkpoints import Checkpoints, replace_file, temporary_name
 from pcwinter.datasets import DATASETS, load
 from pcwinter.experiments.curves import Curve, addable, droppable, judged
 from pcwinter.experiments.kept import keep, kept
@@ -38,11 +38,14 @@ from pcwinter.judging import ON, Judge
 from pcwinter.progress import LOG, Display
 from pcwinter.stopping import Rule, at_most, converged, evaluations, seconds
 from pcwinter.stopping import permutations as exactly
+from pcwinter.tree import LEVELS
 from pcwinter.valuation import Values
 
 QUICK = 20  # orders of a quick valuation
 LONG = 5  # seconds that are worth a word
 MANY = 5_000  # nodes from which on values take minutes
+STUDY = ("study.json", "study softmax.json")  # what is studied, by either head
+OURS = {"runs", "rankings", "curves", "curves on validation", *(temporary_name(Path(name)).name for name in STUDY)}
 
 
 class Interrupted(Exception):
@@ -65,6 +68,7 @@ class Study:
     on: str = "test"  # where rankings are judged
     quiet: bool = False
     signal: int = 0
+    used: dict[str, Ranking] = field(default_factory=dict)  # by the experiment under way
     _known: dict[str, Ranking] = field(default_factory=dict)
     _last: tuple[str, Values] | None = None  # own, path and edge values come from one run
 
@@ -82,6 +86,11 @@ class Study:
     def fingerprint(self) -> dict[str, str]:
         """What the numbers depend on besides what is asked for: hashes of the graph, and versions."""
         return runs.fingerprint(self.graph) | {name: metadata.version(name) for name in runs.BITS}
+
+    @cached_property
+    def _kind(self) -> str:
+        """Tells runs apart that cannot go on from each other."""
+        return sha256(json.dumps([self.fingerprint, LEVELS]).encode()).hexdigest()[:8]
 
     def title(self, experiment: str, *, judged: bool = True) -> str:
         """What an outcome is called; the ridge head and the test graph go without saying."""
@@ -106,8 +115,8 @@ class Study:
     def tell(self) -> None:
         """Write down what was studied, and how; refuse a place that is not a study's."""
         self.out.mkdir(parents=True, exist_ok=True)
-        strange = {path.name for path in self.out.iterdir()} - {"runs", "rankings", "curves", "curves on validation"}
-        if strange and not any(self.out.glob("study*.json")):
+        strange = {path.name for path in self.out.iterdir()} - OURS
+        if strange and not is_study(self.out):
             raise FileExistsError(
                 f"{self.out} holds no study, so {min(strange)} in it may be yours: choose another --out"
             )
@@ -123,7 +132,7 @@ class Study:
             "pcwinter": metadata.version("pcwinter"),
         }
         replace_file(
-            self.out / f"{_key('study', '' if self.head == 'ridge' else self.head)}.json",
+            self.out / STUDY[self.head != "ridge"],
             json.dumps(facts, indent=2).encode(),
         )
 
@@ -156,7 +165,7 @@ class Study:
         ratios = ratios if orders == "dfs" else ()
         if permutations is None and self.quick:
             permutations = QUICK
-        key = _key(self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}")
+        key = _key(self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}", self._kind)
         if self._last and self._last[0] == key:
             return self._last[1]
         with self._display(permutations) as display:
@@ -199,8 +208,8 @@ class Study:
         def make() -> Ranking:
             folder = self.out / "runs" / _key("data-shapley", about, self._bound)
             folder.mkdir(parents=True, exist_ok=True)
-            kept = Checkpoints(folder, self._about(about))
-            state, _ = kept.load()
+            checkpoints = Checkpoints(folder, self._about(about))
+            state, _ = checkpoints.load()
             with self._display(QUICK if self.quick else None) as display:
                 found = data_shapley(
                     self.graph,
@@ -211,7 +220,7 @@ class Study:
                     workers=self.workers,
                     progress=display,
                     begin=state,
-                    keep=kept.save,
+                    keep=checkpoints.save,
                 )
             self._finish(display, found.status, f"Data Shapley ({about})", found.seconds)
             return found
@@ -283,7 +292,7 @@ class Study:
     def _finish(self, display: Display, status: str, what: str, took: float) -> None:
         if display.signal:  # even if the valuation came to its own end meanwhile: it is kept
             self.signal = display.signal
-            raise Interrupted(status)
+            raise Interrupted
         self.say(f"{what}: {status} {took:.1f} s")
 
     def _about(self, *parts: object) -> str:
@@ -299,11 +308,32 @@ class Study:
             found = kept(path)
             if found is None:
                 began = time.perf_counter()
-                found = _plain(make())
+                found = _plain(replace(make(), workers=self.workers))
                 keep(path, found)
                 self._took(f"{method}, seed {seed}", began)
             self._known[key] = _ranking(found)
+        self.used[key] = self._known[key]
         return self._known[key]
+
+    def limits(self) -> list[str]:
+        """What one must know of the times of the rankings used, in sentences."""
+        sampled = [ranking for ranking in self.used.values() if ranking.orders]
+        told = []
+        if self.max_seconds is not None and sampled:
+            cut = sum("time limit" in ranking.status for ranking in sampled)
+            told.append(
+                f"Every valuation was to end after {self.max_seconds:g} seconds and the orders then under way: "
+                f"{cut} of {len(sampled)} rankings come from one that did."
+            )
+        processes = {ranking.workers for ranking in sampled}
+        if processes - {1}:
+            told.append(f"Times are of {' or '.join(map(str, sorted(processes)))} processes, with their start.")
+        return told
+
+
+def is_study(folder: Path) -> bool:
+    """Whether a study was written there."""
+    return any((folder / name).is_file() for name in STUDY)
 
 
 def open_study(
