@@ -165,13 +165,13 @@ class Study:
         ratios = ratios if orders == "dfs" else ()
         if permutations is None and self.quick:
             permutations = QUICK
-        key = _key(self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}", self._kind)
+        key = _key(self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}")
         if self._last and self._last[0] == key:
             return self._last[1]
         with self._display(permutations) as display:
             values = runs.run(
                 self.graph,
-                self.out / "runs" / key,
+                self.out / "runs" / f"{key} {self._kind}",
                 name=self.dataset,
                 resume=True,
                 head=self.parameters if isinstance(self.parameters, Ridge) else "softmax",
