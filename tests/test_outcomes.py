@@ -191,6 +191,12 @@ def test_variants_of_pc_winter(
     assert [row["mean"] for row in rows] == pytest.approx([n / 1000 for n in orders])
 
 
+def test_the_softmax_head_is_ablated_with_as_many_orders_of_every_family() -> None:
+    study = Stub(head="softmax", mine=((300, 3000, 60.0),))
+    variants.ablation(study, 1)
+    assert [given["permutations"] for given in study.asks("own")] == [20] * 4
+
+
 def test_a_figure_shows_the_mean_and_the_range() -> None:
     found = band([Curve(np.array([0, 7]), np.array(accuracy)) for accuracy in ([0.5, 0.5], [0.75, 0.5], [0.25, 0.2])])
     expected = np.array([[0, 7], [0.5, 0.4], [0.25, 0.2], [0.75, 0.5]])
