@@ -36,7 +36,7 @@ EXPERIMENTS = {  # with either head
 INTRODUCTION = """# Reproduction of the paper's experiments
 
 Written by `python -m pcwinter.experiments.document`, from what `pcwinter reproduce` left behind: do not edit. The
-tables are in [results](results) as CSV.
+tables are in [results](results) as CSV; they are of several commits.
 
 Every sampled method runs to the same rule: the node values move by less than 5 % over 20 orders, or 2,000 orders, or
 the time limit that a note tells has passed, as it has where the seconds say so: then "same rule" and "converged" are of
