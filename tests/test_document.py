@@ -10,7 +10,7 @@ from pcwinter.experiments import open_study, reproduce
 from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.document import document, page_of
 from pcwinter.experiments.figures import bands_csv, read_bands, read_curves
-from pcwinter.experiments.output import Outcome, write
+from pcwinter.experiments.output import Outcome, read_table, write
 from pcwinter.experiments.study import Study
 from pcwinter.experiments.verdicts import CLAIMS, Tables, compare, verdicts
 
@@ -187,6 +187,12 @@ def test_bands_are_kept_as_they_are_drawn(tmp_path: Path) -> None:
 def test_the_page_in_the_repository_is_what_its_tables_say() -> None:
     docs = Path(__file__).parents[1] / "docs"
     assert page_of(docs) == (docs / "reproduction.md").read_text(encoding="utf-8")
+    curves = sorted((docs / "results").glob("*/*.bands.csv"))
+    assert curves
+    for path in curves:
+        rows = read_table(path.with_name(path.name.replace(".bands.", ".table.")))
+        means = {method: found.mean.mean() for method, found in read_bands(path).bands.items()}
+        assert means == pytest.approx({row["method"]: row["mean"] for row in rows}, abs=6e-5)
 
 
 def test_a_curve_that_is_known_is_read(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -259,6 +259,9 @@ def test_the_commands(tmp_path: Path) -> None:
     refused(
         call("reproduce", "counts", "--dataset", "demo", "--which", "mixed"), "--which mixed is for drop-nodes, and"
     )
+    refused(
+        call("reproduce", "counts", "--dataset", "demo", "--orders", 9), "--orders 9 is for the ablation, and counts"
+    )
     (tmp_path / "mine" / "demo").mkdir(parents=True)
     (tmp_path / "mine" / "demo" / "demo counts.md").write_text("precious")
     refused(

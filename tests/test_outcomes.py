@@ -195,6 +195,21 @@ def test_the_softmax_head_is_ablated_with_as_many_orders_of_every_family() -> No
     study = Stub(head="softmax", mine=((300, 3000, 60.0),))
     variants.ablation(study, 1)
     assert [given["permutations"] for given in study.asks("own")] == [20] * 4
+    study = Stub(head="softmax", orders=70, mine=((300, 3000, 60.0),))
+    variants.ablation(study, 1)
+    assert [given["permutations"] for given in study.asks("own")] == [70] * 4
+
+
+def test_a_budget_in_seconds_is_no_time_limit() -> None:
+    study = Stub(max_seconds=300.0)
+    for k, end in enumerate(
+        ("Converged.", "The time limit of 300 seconds was", "The time limit of 30 seconds was", "")
+    ):
+        study.used[str(k)] = Ranking("a", np.arange(1), np.ones(1), np.ones(1), orders=int(bool(end)), status=end)
+    (told,) = study.limits()
+    assert told.endswith("under way: 1 of 3 rankings come from one that did.")
+    study.used["more"] = Ranking("a", np.arange(1), np.ones(1), np.ones(1), orders=1, workers=2)
+    assert study.limits()[1] == "Times are of 1 or 2 processes, with their start."
 
 
 def test_a_figure_shows_the_mean_and_the_range() -> None:

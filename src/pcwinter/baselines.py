@@ -29,7 +29,7 @@ from pcwinter.stopping import Progress, Rule
 from pcwinter.tree import contribution_tree
 from pcwinter.valuation import Values, graph_game
 from pcwinter.values import State, estimate
-from pcwinter.workers import Pool, one_thread, open_pool
+from pcwinter.workers import Pool, blocks, one_thread, open_pool
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -240,13 +240,14 @@ def data_banzhaf(
     samples = whole_number("samples", samples, 2)
     began = time.perf_counter()
     game = _game(graph, head, hops, metric)
-    blocks = [(k, min(k + COALITIONS, samples)) for k in range(0, samples, COALITIONS)]
-    inside, utility = np.empty((samples, game.n_players), dtype=np.bool_), np.empty(samples)
-    with open_pool(workers) as pool, closing(pool.run(Coalitions(game, seed), blocks)) as answers:
-        for (k, end), answer in zip(blocks, answers, strict=True):
-            inside[k:end], utility[k:end] = answer
+    found: list[tuple[BoolArray, FloatArray]] = []
+    job = Coalitions(game, seed)
+    with open_pool(workers) as pool, closing(pool.run(job, blocks(samples, COALITIONS))) as answers:
+        for answer in answers:
+            found.append(answer)
             if progress:
-                progress(end, samples)
+                progress(min(len(found) * COALITIONS, samples), samples)
+    inside, utility = (np.concatenate(part) for part in zip(*found, strict=True))
     value, stderr = banzhaf_from(inside, utility * game.unit)
     seconds = time.perf_counter() - began
     return Ranking(

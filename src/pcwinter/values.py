@@ -8,10 +8,9 @@ their own, because the players of one order are correlated.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import count
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +20,7 @@ from pcwinter.game import Game, GraphGame, check_order, marginals
 from pcwinter.metrics import make_parts
 from pcwinter.orders import Order
 from pcwinter.stopping import WINDOW, Progress, Rule
-from pcwinter.workers import Block, Pool, one_thread, open_pool
+from pcwinter.workers import Pool, blocks, one_thread, open_pool
 
 BLOCK = 10  # orders; divides WINDOW, and is never derived from the number of workers
 Levels = Mapping[str, Incidence]
@@ -172,14 +171,6 @@ class Sample:
             raise FloatingPointError(f"among orders {begin} to {end - 1} of seed {self.seed}: {error}") from error
 
 
-def blocks_of_orders(begin: int, limit: int | None) -> Iterator[Block]:
-    """Orders `begin` to `limit`, or without end, in blocks."""
-    for first in count(begin, BLOCK):
-        if limit is not None and first >= limit:
-            return
-        yield first, first + BLOCK if limit is None else min(first + BLOCK, limit)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
     """An estimate after some blocks: what comes next depends on nothing else, so a run can go on from here."""
@@ -251,9 +242,9 @@ def estimate(
     if status is None:
         sample.prepare()
     started = time.perf_counter() - (begin.seconds if begin else 0.0)
-    with open_pool(workers) as pool, closing(pool.run(sample, blocks_of_orders(done, stop.limit))) as blocks:
+    with open_pool(workers) as pool, closing(pool.run(sample, blocks(stop.limit, BLOCK, done))) as tallies:
         while status is None:
-            state = advance(state, next(blocks), watch, game.unit, time.perf_counter() - started)
+            state = advance(state, next(tallies), watch, game.unit, time.perf_counter() - started)
             if keep and state.total.orders % BLOCK == 0:
                 keep(state)
             now = progress_of(state, watch, game.unit)

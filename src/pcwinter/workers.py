@@ -22,6 +22,7 @@ import traceback
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, NoReturn, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
@@ -65,6 +66,14 @@ class Pool(Protocol):
 
         Closing the generator drops what is under way. An error in a block is raised in its turn.
         """
+
+
+def blocks(limit: int | None, size: int, begin: int = 0) -> Iterator[Block]:
+    """Numbers `begin` to `limit`, or without end, in blocks of a size that never depends on the workers."""
+    for first in count(begin, size):
+        if limit is not None and first >= limit:
+            return
+        yield first, first + size if limit is None else min(first + size, limit)
 
 
 class Here:

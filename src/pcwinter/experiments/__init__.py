@@ -30,6 +30,9 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
     seeds = study.enough if seeds is None else whole_number("seeds", seeds, 1)
     if which != "unlabelled" and name != "drop-nodes":
         raise ValueError(f"--which {which} is for drop-nodes, and {name} was asked for: leave it out")
+    if study.orders is not None and (study.quick or name not in ("ablation", "all")):
+        asked = f"{name} --quick" if study.quick else name
+        raise ValueError(f"--orders {study.orders} is for the ablation, and {asked} was asked for: leave it out")
     if name not in ("counts", "efficiency"):
         check_figures()
     study.tell()

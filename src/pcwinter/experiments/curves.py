@@ -11,7 +11,7 @@ from pcwinter.baselines import Ranking, all_edges
 from pcwinter.graph import Graph
 from pcwinter.judging import Judge
 from pcwinter.left_out import Told
-from pcwinter.workers import open_pool
+from pcwinter.workers import blocks, open_pool
 
 POINTS = 101
 BLOCK = 4  # points that a worker judges at a time
@@ -88,8 +88,8 @@ def judged(
     """The curve of nodes that are dropped, or of edges that are added, in this order."""
     counts = steps(len(best_first), points)
     accuracy: list[float] = []
-    blocks = [(k, min(k + BLOCK, len(counts))) for k in range(0, len(counts), BLOCK)]
-    with open_pool(workers) as pool, closing(pool.run(Trial(judge, best_first, counts), blocks)) as answers:
+    job = Trial(judge, best_first, counts)
+    with open_pool(workers) as pool, closing(pool.run(job, blocks(len(counts), BLOCK))) as answers:
         for answer in answers:
             accuracy += answer
             if progress:

@@ -48,8 +48,9 @@ to the most. Times are of one process beside other work on a machine with two co
 across datasets."""
 
 VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the means
-over seeds, and unclear where that could be chance (Welch's t at 5 %, seeds taken as independent). Times are compared as
-they are."""
+over seeds, and unclear where that could be chance (Welch's t at 5 %, seeds taken as independent). What
+is to be "as good" is so unless its mean is worse, and not so only if that is hardly chance. Times are compared as they
+are."""
 
 
 def document(out: Path, docs: Path) -> Path:

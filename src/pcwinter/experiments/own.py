@@ -30,8 +30,8 @@ def judge_file(
     ranking = read_ranking(file, graph, column)
     if ranking.method in ("random", "degree"):  # which stand beside it
         ranking = replace(ranking, method=f"your {ranking.method}")
-    suffix = "" if on == "test" else f" on {on}"
-    if ranking.items.ndim == 2:
+    suffix, edges = "" if on == "test" else f" on {on}", ranking.items.ndim == 2
+    if edges:
         if which != "unlabelled":
             raise ValueError(f"{file} has edges, and --which {which} chooses nodes: leave it out")
         outcome = Outcome(f"{dataset} judge edges {ranking.method}{suffix}", x="edges added")
@@ -43,12 +43,8 @@ def judge_file(
     if out is not None and (out / f"{outcome.name}.csv").exists():
         raise FileExistsError(f"{out} holds {outcome.name}.csv already: choose another --out, or move it away")
     judge, outcome.y = Judge(graph, on=on), f"{on} accuracy"
-    if ranking.items.ndim == 2:
-        for each in (ranking, random_edges(graph)):
-            outcome.add(each.method, 0, add_edges(judge, each))
-    else:
-        for each in (ranking, degree(graph), random_nodes(graph)):
-            outcome.add(each.method, 0, drop_nodes(judge, each, which=which))
+    for each in (ranking, random_edges(graph)) if edges else (ranking, degree(graph), random_nodes(graph)):
+        outcome.add(each.method, 0, add_edges(judge, each) if edges else drop_nodes(judge, each, which=which))
     outcome.tables[outcome.name] = [
         {name: number for name, number in row.items() if not name.endswith("sd") and name != "seeds"}
         for row in outcome.summary()

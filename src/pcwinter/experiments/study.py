@@ -64,7 +64,8 @@ class Study:
     hops: int = 2
     workers: int = 1
     quick: bool = False
-    max_seconds: float | None = None  # of every valuation
+    max_seconds: float | None = None  # of every sampled valuation
+    orders: int | None = None  # of every family in the ablation
     on: str = "test"  # where rankings are judged
     quiet: bool = False
     signal: int = 0
@@ -131,10 +132,7 @@ class Study:
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
         }
-        replace_file(
-            self.out / STUDY[self.head != "ridge"],
-            json.dumps(facts, indent=2).encode(),
-        )
+        replace_file(self.out / STUDY[self.head != "ridge"], json.dumps(facts, indent=2).encode())
 
     @property
     def _bound(self) -> str:
@@ -320,7 +318,8 @@ class Study:
         sampled = [ranking for ranking in self.used.values() if ranking.orders]
         told = []
         if self.max_seconds is not None and sampled:
-            cut = sum("time limit" in ranking.status for ranking in sampled)
+            end = f"time limit of {self.max_seconds:g} seconds"  # and not that of an equal budget
+            cut = sum(end in ranking.status for ranking in sampled)
             told.append(
                 f"Every valuation was to end after {self.max_seconds:g} seconds and the orders then under way: "
                 f"{cut} of {len(sampled)} rankings come from one that did."
@@ -345,6 +344,7 @@ def open_study(
     workers: int = 1,
     quick: bool = False,
     max_seconds: float | None = None,
+    orders: int | None = None,
     on: str = "test",
     quiet: bool = False,
 ) -> Study:
@@ -363,6 +363,7 @@ def open_study(
         workers=whole_number("workers", workers, 1),
         quick=quick,
         max_seconds=None if max_seconds is None else number("max_seconds", max_seconds),
+        orders=None if orders is None else whole_number("orders", orders, 1),
         on=on,
         quiet=quiet,
     )

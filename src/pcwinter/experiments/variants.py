@@ -15,7 +15,7 @@ FEW = 20  # of the softmax head, which takes ten seconds for each
 
 def ablation(study: Study, seeds: int) -> Outcome:
     """Both constraints, one of them, none: without truncation, which only the first could have."""
-    orders = ORDERS if study.head == "ridge" else FEW
+    orders = study.orders or (ORDERS if study.head == "ridge" else FEW)
     options: dict[str, dict[str, Any]] = {
         name: {"orders": family, "truncation": (), "permutations": None if study.quick else orders}
         for name, family in ABLATION.items()
