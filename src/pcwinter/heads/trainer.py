@@ -3,17 +3,17 @@
 A model is a linear layer with bias, started at zero and trained by full-batch Adam on the mean
 negative log-likelihood of its rows X, the bias being the weight of a last column of ones. The weights of eight
 classes lie side by side in one line of the cache, and every nonzero of X multiplies a whole line. An epoch is two
-such products, X weights and X^T residuals, and one sweep over the parameters; all of it stays in the cache.
+such products, X^T residuals, with a step of every parameter at once, and X weights; all of it stays in the cache.
 """
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pcwinter._jit import compiled, packing
+from pcwinter._jit import compiled, inlined, packing
 from pcwinter._types import FloatArray, IntArray, Sparse
 from pcwinter.graph import Recipe
 
@@ -21,6 +21,7 @@ LINE = 8  # doubles in a line of the cache
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 Line: TypeAlias = tuple[float, float, float, float, float, float, float, float]
+X = TypeVar("X")
 Unsigned: TypeAlias = npt.NDArray[np.uint32]  # an index that need not be tested for its sign
 
 
@@ -131,17 +132,14 @@ def _fit(
     """
     n_rows, n_columns, n_groups = len(labels), len(turned.begin) - 1, (n_classes + LINE - 1) // LINE
     rows = _turned(turned, n_rows)
-    weights, gradient = _lines(n_groups, n_columns), _lines(n_groups, n_columns)
-    first, second = np.zeros(weights.size), np.zeros(weights.size)
+    weights, first, second = _lines(n_groups, n_columns), _lines(n_groups, n_columns), _lines(n_groups, n_columns)
     logits, residuals = np.zeros((n_groups * LINE, n_rows)), _lines(n_groups, n_rows)
     for epoch in range(1, epochs + 1):
         _residuals(logits[:n_classes], labels, residuals)
-        for g in range(n_groups):
-            _multiply(turned, residuals[g], gradient[g])
         root = math.sqrt(1 - BETA2**epoch)
-        rate = learning_rate / (1 - BETA1**epoch) * root
-        _adam(weights.reshape(-1), first, second, gradient.reshape(-1), rate, EPSILON * root, weight_decay)
+        pace = learning_rate / (1 - BETA1**epoch) * root, EPSILON * root  # corrected for moments that start at zero
         for g in range(n_groups):
+            _step(turned, residuals[g], weights[g], first[g], second[g], weight_decay, pace)
             _multiply(rows, weights[g], logits[g * LINE : (g + 1) * LINE].T)
     return weights
 
@@ -157,28 +155,86 @@ def _lines(n_groups: int, n: int) -> FloatArray:
 
 @compiled
 def _multiply(matrix: Matrix, lines: FloatArray, out: FloatArray) -> None:
-    """Set out (rows, LINE) = matrix lines; the eight sums of a row are a tuple so that they stay in registers."""
+    """Set out (rows, LINE) = matrix lines."""
     for i in range(len(matrix.begin) - 1):
-        total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        for k in range(matrix.begin[i], matrix.begin[i + 1]):
-            total = _add(total, matrix.value[k], lines[matrix.column[k]])
-        line = out[i]
-        for c in range(LINE):
-            line[c] = total[c]
+        _put(out[i], _product(matrix, i, lines))
 
 
 @compiled
-def _add(a: Line, x: float, b: FloatArray) -> Line:
+def _step(
+    turned: Matrix,
+    residuals: FloatArray,
+    weights: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    weight_decay: float,
+    pace: tuple[float, float],
+) -> None:
+    """One step of Adam along `turned` residuals, line by line: the next is summed while the roots of one are drawn."""
+    for j in range(len(turned.begin) - 1):
+        w, m, v = _get(weights[j]), _get(first[j]), _get(second[j])
+        gradient = _each(_plus, _product(turned, j, residuals), w, weight_decay)
+        m = _each(_blend, m, gradient, BETA1)
+        v = _each(_blend_square, v, gradient, BETA2)
+        _put(first[j], m)
+        _put(second[j], v)
+        _put(weights[j], _each(_plus, w, _each(_quotient, m, v, pace), -1.0))
+
+
+@inlined
+def _product(matrix: Matrix, i: int, lines: FloatArray) -> Line:
+    """Row i of matrix lines."""
+    total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for k in range(matrix.begin[i], matrix.begin[i + 1]):
+        total = _each(_plus, total, lines[matrix.column[k]], matrix.value[k])
+    return total
+
+
+@inlined
+def _plus(a: float, b: float, x: float) -> float:
+    return a + x * b
+
+
+@inlined
+def _blend(a: float, b: float, beta: float) -> float:
+    return beta * a + (1 - beta) * b
+
+
+@inlined
+def _blend_square(a: float, b: float, beta: float) -> float:
+    return beta * a + (1 - beta) * (b * b)
+
+
+@inlined
+def _quotient(m: float, v: float, pace: tuple[float, float]) -> float:
+    rate, epsilon = pace
+    return rate * m / (math.sqrt(v) + epsilon)
+
+
+@inlined
+def _each(f: Callable[[float, float, X], float], a: Line | FloatArray, b: Line | FloatArray, x: X) -> Line:
+    """Apply f to every lane, written out: what stands in a tuple stays in registers, eight to a vector."""
     return (
-        a[0] + x * b[0],
-        a[1] + x * b[1],
-        a[2] + x * b[2],
-        a[3] + x * b[3],
-        a[4] + x * b[4],
-        a[5] + x * b[5],
-        a[6] + x * b[6],
-        a[7] + x * b[7],
+        f(a[0], b[0], x),
+        f(a[1], b[1], x),
+        f(a[2], b[2], x),
+        f(a[3], b[3], x),
+        f(a[4], b[4], x),
+        f(a[5], b[5], x),
+        f(a[6], b[6], x),
+        f(a[7], b[7], x),
     )
+
+
+@inlined
+def _get(line: FloatArray) -> Line:
+    return line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7]
+
+
+@inlined
+def _put(line: FloatArray, lanes: Line) -> None:
+    line[0], line[1], line[2], line[3] = lanes[0], lanes[1], lanes[2], lanes[3]
+    line[4], line[5], line[6], line[7] = lanes[4], lanes[5], lanes[6], lanes[7]
 
 
 @compiled
@@ -232,21 +288,3 @@ def _exponentiate(x: FloatArray) -> None:
     bits, exponent = x.view(np.int64), shifted.view(np.int64)
     for i in range(len(x)):
         bits[i] += exponent[i] << 52
-
-
-@compiled
-def _adam(
-    w: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    gradient: FloatArray,
-    rate: float,
-    epsilon: float,
-    weight_decay: float,
-) -> None:
-    """One step; `rate` and `epsilon` include the corrections for the moments' start at zero."""
-    for i in range(len(w)):
-        g = gradient[i] + weight_decay * w[i]
-        first[i] = BETA1 * first[i] + (1 - BETA1) * g
-        second[i] = BETA2 * second[i] + (1 - BETA2) * (g * g)
-        w[i] -= rate * first[i] / (np.sqrt(second[i]) + epsilon)
