@@ -12,7 +12,7 @@ from pcwinter.baselines import all_edges, leave_one_out_edges, leave_one_out_nod
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.induced import node_game
-from pcwinter.left_out import leave_out_edges, leave_out_nodes
+from pcwinter.left_out import leave_out
 from pcwinter.metrics import METRICS
 
 Floats = npt.NDArray[np.float64]
@@ -113,7 +113,7 @@ def test_everything_is_put_back(head: Ridge | Recipe, hops: int) -> None:
     game = node_game(graph, hops=hops, metric=METRICS["log-likelihood"], head=head, reach=hops + 1)
     inside = np.isin(all_edges(graph), game.nodes).all(axis=1)
     edges = np.searchsorted(game.nodes, all_edges(graph)[inside])
-    for leave_out, items in ((leave_out_edges, edges), (leave_out_nodes, np.arange(game.n_players))):
+    for items in (edges, np.arange(game.n_players)):
         value, evaluations = leave_out(game, items)
         for order in (np.arange(len(items))[::-1], np.random.default_rng(0).permutation(len(items))):
             again, as_many = leave_out(game, items[order])
@@ -121,8 +121,8 @@ def test_everything_is_put_back(head: Ridge | Recipe, hops: int) -> None:
             assert as_many == evaluations
         for k in range(0, len(items), 5):
             assert leave_out(game, items[k : k + 1])[0] == value[k]
-    turned, _ = leave_out_edges(game, edges[:, ::-1].copy())
-    np.testing.assert_allclose(turned, leave_out_edges(game, edges)[0], atol=1e-12)
+    turned, _ = leave_out(game, edges[:, ::-1].copy())
+    np.testing.assert_allclose(turned, leave_out(game, edges)[0], atol=1e-12)
 
 
 def note(heard: list[tuple[int, int]], done: int, of: int) -> None:
@@ -130,13 +130,15 @@ def note(heard: list[tuple[int, int]], done: int, of: int) -> None:
 
 
 @HEADS
-def test_progress_and_chunks(head: Ridge | Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_chunks_and_workers(head: Ridge | Recipe, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(13, n=16, probability=0.2, n_train=4, n_classes=2, n_val=20)
     for left_out in (leave_one_out_nodes, leave_one_out_edges):
         heard: list[tuple[int, int]] = []
         whole = left_out(graph, head, metric="log-likelihood")
-        monkeypatch.setattr("pcwinter.left_out.CHUNK", 3)
-        parts = left_out(graph, head, metric="log-likelihood", progress=partial(note, heard))
+        for size in ("CHUNK", "MODELS"):
+            monkeypatch.setattr(f"pcwinter.left_out.{size}", 3)
+        parts = left_out(graph, head, metric="log-likelihood", workers=workers, progress=partial(note, heard))
         monkeypatch.undo()
         assert (parts.value == whole.value).all()
         assert parts.evaluations == whole.evaluations

@@ -6,7 +6,6 @@ utility is that of `induced`: the head on K-step features of the subgraph that a
 
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -21,7 +20,7 @@ from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.heads.softmax import Softmax
 from pcwinter.induced import NodeGame, node_game, steps_to_labelled
-from pcwinter.left_out import Told, leave_out_edges, leave_out_nodes
+from pcwinter.left_out import leave_out
 from pcwinter.metrics import find_metric
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import propagate
@@ -29,7 +28,7 @@ from pcwinter.stopping import Progress, Rule
 from pcwinter.tree import contribution_tree
 from pcwinter.valuation import Values, graph_game
 from pcwinter.values import State, estimate
-from pcwinter.workers import Pool, blocks, one_thread, open_pool
+from pcwinter.workers import Pool, Told, gather, one_thread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,17 +125,29 @@ def betweenness(graph: Graph) -> Ranking:
 
 
 def leave_one_out_nodes(
-    graph: Graph, head: Head, *, hops: int = 2, metric: str = "accuracy", progress: Told | None = None
+    graph: Graph,
+    head: Head,
+    *,
+    hops: int = 2,
+    metric: str = "accuracy",
+    workers: int | Pool = 1,
+    progress: Told | None = None,
 ) -> Ranking:
     """U(training graph) - U(training graph without the node); `progress` hears how many are done, and of how many."""
-    return _left_out(graph, head, hops, metric, near_nodes(graph, hops), progress)
+    return _left_out(graph, head, hops, metric, near_nodes(graph, hops), workers, progress)
 
 
 def leave_one_out_edges(
-    graph: Graph, head: Head, *, hops: int = 2, metric: str = "accuracy", progress: Told | None = None
+    graph: Graph,
+    head: Head,
+    *,
+    hops: int = 2,
+    metric: str = "accuracy",
+    workers: int | Pool = 1,
+    progress: Told | None = None,
 ) -> Ranking:
     """U(training graph) - U(training graph without the edge); `progress` hears how many are done, and of how many."""
-    return _left_out(graph, head, hops, metric, all_edges(graph), progress)
+    return _left_out(graph, head, hops, metric, all_edges(graph), workers, progress)
 
 
 def data_shapley(
@@ -240,13 +251,7 @@ def data_banzhaf(
     samples = whole_number("samples", samples, 2)
     began = time.perf_counter()
     game = _game(graph, head, hops, metric)
-    found: list[tuple[BoolArray, FloatArray]] = []
-    job = Coalitions(game, seed)
-    with open_pool(workers) as pool, closing(pool.run(job, blocks(samples, COALITIONS))) as answers:
-        for answer in answers:
-            found.append(answer)
-            if progress:
-                progress(min(len(found) * COALITIONS, samples), samples)
+    found = gather(workers, Coalitions(game, seed), samples, COALITIONS, progress)
     inside, utility = (np.concatenate(part) for part in zip(*found, strict=True))
     value, stderr = banzhaf_from(inside, utility * game.unit)
     seconds = time.perf_counter() - began
@@ -344,17 +349,18 @@ def _plain(method: str, items: IntArray, values: Callable[[IntArray], FloatArray
 
 
 @one_thread()
-def _left_out(graph: Graph, head: Head, hops: int, metric: str, items: IntArray, told: Told | None) -> Ranking:
+def _left_out(
+    graph: Graph, head: Head, hops: int, metric: str, items: IntArray, workers: int | Pool, told: Told | None
+) -> Ranking:
     """The degrees of nodes K steps away count, so one step more is taken in; edges farther away change nothing."""
-    leave_out = leave_out_edges if items.ndim == 2 else leave_out_nodes
     game = _game(graph, head, hops, metric, reach=hops + 1)
-    leave_out(game, np.empty((0, *items.shape[1:]), dtype=np.int64))  # compiles, if it must
+    leave_out(game, items[:0])  # compiles, if it must
     began = time.perf_counter()
     inside = np.isin(items, game.nodes)
     if items.ndim == 2:
         inside = np.asarray(inside.all(axis=1))
     value = np.zeros(len(items))
-    value[inside], evaluations = leave_out(game, np.searchsorted(game.nodes, items[inside]), told)
+    value[inside], evaluations = leave_out(game, np.searchsorted(game.nodes, items[inside]), workers, told)
     seconds = time.perf_counter() - began
     return Ranking(
         "leave-one-out", items, value * game.unit, np.full(len(value), np.nan), 0, evaluations, seconds, "Exact."

@@ -8,10 +8,9 @@ the propagation S = D^-1/2 A D^-1/2 in the rows and columns of a and b only. Wit
 moves all rows within the span of H0, ..., HK of a and b: an edge costs these few vectors, however many rows it moves.
 """
 
-from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,10 +20,9 @@ from pcwinter._types import FloatArray, IntArray
 from pcwinter.induced import NodeGame, Place, Rows, accumulate, empty_rows, renew, scores_of, sum_up_near, widen
 from pcwinter.metrics import measure
 from pcwinter.propagation import normalized
+from pcwinter.workers import Job, Pool, Told, gather
 
-CHUNK = 500  # nodes or edges between two words about progress
-
-Told: TypeAlias = Callable[[int, int], None]  # how many are done, and of how many
+CHUNK, MODELS = 500, 20  # nodes or edges that a worker values at a time, in closed form or by training
 
 
 class Powers(NamedTuple):
@@ -40,49 +38,80 @@ class Powers(NamedTuple):
     kernel: FloatArray  # (t, t) k(h, h)
 
 
-def leave_out_nodes(game: NodeGame, players: IntArray, told: Told | None = None) -> tuple[FloatArray, int]:
-    """(m,) U(all) - U(without) for each player, in units, and the number of utilities computed."""
-    if game.recipe is not None:
-        return _train_without(game, [[player] for player in players.tolist()], told)
-    rows = _everybody(game.place, _powers(game))
-    whole = deepcopy(rows)
-
-    def fill(part: IntArray, values: FloatArray) -> int:
-        return int(_without_nodes(game.place, rows, whole, part, game.metric.code, game.empty, game.full, values))
-
-    return _in_chunks(game, fill, players, told)
-
-
-def leave_out_edges(game: NodeGame, edges: IntArray, told: Told | None = None) -> tuple[FloatArray, int]:
-    """(m,) U(all) - U(without) for each edge (a, b) between players, in units, and the number of utilities computed."""
-    if game.recipe is not None:
-        return _train_without(game, edges.tolist(), told)
-    powers = _powers(game)
-
-    def fill(part: IntArray, values: FloatArray) -> int:
-        return int(_without_edges(game.place, powers, part, game.metric.code, game.full, values))
-
-    return _in_chunks(game, fill, game.place.line[edges], told)
-
-
-def _in_chunks(
-    game: NodeGame, fill: Callable[[IntArray, FloatArray], int], items: IntArray, told: Told | None
+def leave_out(
+    game: NodeGame, items: IntArray, workers: int | Pool = 1, told: Told | None = None
 ) -> tuple[FloatArray, int]:
-    values, evaluations = np.empty(len(items)), 1
-    for begin in range(0, max(len(items), 1), CHUNK):  # once at least, which compiles
-        part = slice(begin, begin + CHUNK)
-        evaluations += fill(items[part], values[part])
-        if told is not None:
-            told(min(begin + CHUNK, len(items)), len(items))
-    return game.full - values, evaluations
+    """(m,) U(all) - U(without) in units, and the number of utilities computed; items are players, or (m, 2) edges."""
+    job: Job[tuple[FloatArray, int]]
+    if game.recipe is not None:
+        job, size = Retrained(game, items), MODELS
+    elif items.ndim == 2:
+        job, size = WithoutEdges(game, _powers(game), game.place.line[items]), CHUNK
+    else:
+        job, size = WithoutNodes(game, _everybody(game.place, _powers(game)), items), CHUNK
+    found = gather(workers, job, len(items), size, told) if len(items) else [job(0, 0)]  # which compiles
+    utility = np.concatenate([part for part, _ in found])
+    return game.full - utility, 1 + sum(evaluations for _, evaluations in found)
 
 
-def _train_without(game: NodeGame, gone: list[list[int]], told: Told | None) -> tuple[FloatArray, int]:
-    """From scratch, for the softmax head; an edge has two ends, a node is one."""
-    values, evaluations = np.full(len(gone), game.full), 1
-    everybody = np.ones(game.n_players, dtype=np.bool_)
-    for k, ends in enumerate(gone):
-        if game.changes(ends, game.place.hops + (len(ends) == 1), everybody):
+@dataclass(frozen=True, slots=True, eq=False)
+class WithoutNodes:
+    """The utilities without each of some players, in closed form."""
+
+    game: NodeGame
+    whole: Rows  # of all players
+    players: IntArray  # (m,)
+
+    def prepare(self) -> None:
+        """Compile."""
+        self(0, 0)
+
+    def __call__(self, begin: int, end: int) -> tuple[FloatArray, int]:
+        """Those of players `begin` to `end` - 1, and how many were computed."""
+        game, values = self.game, np.empty(end - begin)
+        numbers = game.metric.code, game.empty, game.full
+        rows, players = deepcopy(self.whole), self.players[begin:end]
+        return values, _without_nodes(game.place, rows, self.whole, players, *numbers, values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WithoutEdges:
+    """The utilities without each of some edges, in closed form."""
+
+    game: NodeGame
+    powers: Powers
+    edges: IntArray  # (m, 2) lines of their ends
+
+    def prepare(self) -> None:
+        """Compile."""
+        self(0, 0)
+
+    def __call__(self, begin: int, end: int) -> tuple[FloatArray, int]:
+        """Those of edges `begin` to `end` - 1, and how many were computed."""
+        game, values = self.game, np.empty(end - begin)
+        edges = self.edges[begin:end]
+        return values, _without_edges(game.place, self.powers, edges, game.metric.code, game.full, values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Retrained:
+    """The utilities without each of some players or edges, from scratch, for the softmax head."""
+
+    game: NodeGame
+    items: IntArray  # (m,) players, or (m, 2) edges
+
+    def prepare(self) -> None:
+        """The game was prepared when it was made."""
+
+    def __call__(self, begin: int, end: int) -> tuple[FloatArray, int]:
+        """Those of items `begin` to `end` - 1, and how many were computed."""
+        game = self.game
+        values, evaluations = np.full(end - begin, game.full), 0
+        everybody = np.ones(game.n_players, dtype=np.bool_)
+        for k, item in enumerate(self.items[begin:end]):
+            ends = np.atleast_1d(item).tolist()
+            if not game.changes(ends, game.place.hops + (len(ends) == 1), everybody):
+                continue
             if len(ends) == 1:
                 left = everybody.copy()
                 left[ends] = False
@@ -91,9 +120,7 @@ def _train_without(game: NodeGame, gone: list[list[int]], told: Told | None) -> 
                 edge = sp.csr_array((np.ones(2), (ends, ends[::-1])), shape=game.adjacency.shape)
                 values[k] = replace(game, adjacency=sp.csr_array(game.adjacency - edge)).utility(everybody)
             evaluations += 1
-        if told is not None:
-            told(k + 1, len(gone))
-    return game.full - values, evaluations
+        return values, evaluations
 
 
 def _powers(game: NodeGame) -> Powers:

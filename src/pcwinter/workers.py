@@ -20,8 +20,8 @@ import tempfile
 import threading
 import traceback
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
@@ -41,6 +41,7 @@ MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": st
 BLOCK, SIZE = struct.Struct("<qq"), struct.Struct("<q")
 
 Block: TypeAlias = tuple[int, int]  # orders begin to end - 1
+Told: TypeAlias = Callable[[int, int], None]  # how many are done, and of how many
 Answer: TypeAlias = tuple[Any, BaseException | None]
 Request: TypeAlias = tuple[Block, "SimpleQueue[Answer]"]  # and where the answer goes
 T = TypeVar("T")
@@ -101,6 +102,17 @@ def open_pool(workers: int | Pool) -> Iterator[Pool]:
             yield pool
         finally:
             pool.end()
+
+
+def gather(workers: int | Pool, job: Job[T], n: int, size: int, told: Told | None = None) -> list[T]:
+    """What the job makes of the numbers below n, in blocks."""
+    found: list[T] = []
+    with open_pool(workers) as pool, closing(pool.run(job, blocks(n, size))) as answers:
+        for answer in answers:
+            found.append(answer)
+            if told is not None:
+                told(min(len(found) * size, n), n)
+    return found
 
 
 @contextmanager

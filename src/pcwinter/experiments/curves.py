@@ -1,6 +1,5 @@
 """Ranking -> curve: the judge's accuracy while the best nodes are dropped, or the best edges added."""
 
-from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +9,7 @@ from pcwinter._types import FloatArray, IntArray
 from pcwinter.baselines import Ranking, all_edges
 from pcwinter.graph import Graph
 from pcwinter.judging import Judge
-from pcwinter.left_out import Told
-from pcwinter.workers import blocks, open_pool
+from pcwinter.workers import Told, gather
 
 POINTS = 101
 BLOCK = 4  # points that a worker judges at a time
@@ -87,14 +85,8 @@ def judged(
 ) -> Curve:
     """The curve of nodes that are dropped, or of edges that are added, in this order."""
     counts = steps(len(best_first), points)
-    accuracy: list[float] = []
-    job = Trial(judge, best_first, counts)
-    with open_pool(workers) as pool, closing(pool.run(job, blocks(len(counts), BLOCK))) as answers:
-        for answer in answers:
-            accuracy += answer
-            if progress:
-                progress(len(accuracy), len(counts))
-    return Curve(counts, np.array(accuracy))
+    found = gather(workers, Trial(judge, best_first, counts), len(counts), BLOCK, progress)
+    return Curve(counts, np.concatenate(found))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,9 +100,9 @@ class Trial:
     def prepare(self) -> None:
         """Nothing is shared by the points."""
 
-    def __call__(self, begin: int, end: int) -> list[float]:
+    def __call__(self, begin: int, end: int) -> FloatArray:
         """Accuracies at the counts `begin` to `end` - 1."""
-        return [self._accuracy(self.best_first[:count]) for count in self.counts[begin:end]]
+        return np.array([self._accuracy(self.best_first[:count]) for count in self.counts[begin:end]])
 
     def _accuracy(self, some: IntArray) -> float:
         n = self.judge.graph.n_nodes

@@ -227,17 +227,17 @@ class Study:
 
     def baseline(self, method: str, seed: int) -> Ranking:
         """A baseline that is not sampled, by its name."""
-        graph, hops = self.graph, self.hops
+        graph, hops, helpers = self.graph, self.hops, self._helpers(long=self.head == "softmax")
         makers: dict[str, Callable[[], Ranking]] = {
             "random": lambda: random_nodes(graph, hops=hops, seed=seed),
             "degree": lambda: degree(graph, hops=hops),
             "leave-one-out": lambda: leave_one_out_nodes(
-                graph, self.parameters, hops=hops, progress=self._telling(method)
+                graph, self.parameters, hops=hops, workers=helpers, progress=self._telling(method)
             ),
             "random edges": lambda: random_edges(graph, seed=seed),
             "betweenness": lambda: betweenness(graph),
             "leave-one-out edges": lambda: leave_one_out_edges(
-                graph, self.parameters, hops=hops, progress=self._telling(method)
+                graph, self.parameters, hops=hops, workers=helpers, progress=self._telling(method)
             ),
         }
         return self._once(method, seed if method.startswith("random") else 0, makers[method])
@@ -258,12 +258,16 @@ class Study:
         found = kept(path)
         if found is None:
             began = time.perf_counter()
-            workers = self.workers if self.graph.n_nodes > MANY else 1  # a small curve takes as long as they to start
-            curve = judged(self.judges[on], best_first, self.points, workers, self._telling(f"curve of {what}"))
+            told = self._telling(f"curve of {what}")
+            curve = judged(self.judges[on], best_first, self.points, self._helpers(), told)
             self._took(f"curve of {what}", began)
             found = [curve.count.tolist(), curve.accuracy.tolist()]
             keep(path, found)
         return Curve(np.array(found[0], dtype=np.int64), np.array(found[1], dtype=np.float64))
+
+    def _helpers(self, *, long: bool = False) -> int:
+        """Workers for what is not sampled; on a small graph it takes as long as they to start."""
+        return self.workers if long or self.graph.n_nodes > MANY else 1
 
     def _took(self, what: str, began: float) -> None:
         took = time.perf_counter() - began
