@@ -191,13 +191,12 @@ def test_variants_of_pc_winter(
     assert [row["mean"] for row in rows] == pytest.approx([n / 1000 for n in orders])
 
 
-def test_the_softmax_head_is_ablated_with_as_many_orders_of_every_family() -> None:
-    study = Stub(head="softmax", mine=((300, 3000, 60.0),))
-    variants.ablation(study, 1)
-    assert [given["permutations"] for given in study.asks("own")] == [20] * 4
-    study = Stub(head="softmax", orders=70, mine=((300, 3000, 60.0),))
-    variants.ablation(study, 1)
-    assert [given["permutations"] for given in study.asks("own")] == [70] * 4
+@pytest.mark.parametrize("head", ["ridge", "softmax"])
+def test_either_head_is_ablated_with_as_many_orders_of_every_family(head: str) -> None:
+    for asked, drawn in ((None, 200), (70, 70)):
+        study = Stub(head=head, orders=asked, mine=((300, 3000, 60.0),))
+        variants.ablation(study, 1)
+        assert [given["permutations"] for given in study.asks("own")] == [drawn] * 4
 
 
 def test_a_budget_in_seconds_is_no_time_limit() -> None:

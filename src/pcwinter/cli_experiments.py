@@ -41,7 +41,7 @@ on_option = click.option(
 )
 @on_option
 @click.option("--quick", is_flag=True, help="20 orders and 11 points: to see that it works.")
-@click.option("--orders", type=int, metavar="N", help="Of every family in the ablation: 200, softmax head 20.")
+@click.option("--orders", type=int, metavar="N", help="Of every family in the ablation; 200 if not given.")
 @click.option("--max-seconds", type=float, metavar="S", help="Bound on every sampled valuation.")
 @click.option(
     "--workers",

@@ -10,15 +10,13 @@ NUMBERS = (10, 50, 100, None)
 RATIOS = ((0.5, 0.7), (0.9, 0.7), (0.5, 0.9))
 LARGE = (0.7, 0.9)
 ORDERS = 200  # without truncation, where they take longer than with it
-FEW = 20  # of the softmax head, which takes ten seconds for each
 
 
 def ablation(study: Study, seeds: int) -> Outcome:
     """Both constraints, one of them, none: without truncation, which only the first could have."""
-    orders = study.orders or (ORDERS if study.head == "ridge" else FEW)
+    orders = None if study.quick else study.orders or ORDERS
     options: dict[str, dict[str, Any]] = {
-        name: {"orders": family, "truncation": (), "permutations": None if study.quick else orders}
-        for name, family in ABLATION.items()
+        name: {"orders": family, "truncation": (), "permutations": orders} for name, family in ABLATION.items()
     }
     return _compare(study, seeds, "ablation", options)
 
