@@ -8,8 +8,10 @@ the propagation S = D^-1/2 A D^-1/2 in the rows and columns of a and b only. Wit
 moves all rows within the span of H0, ..., HK of a and b: an edge costs these few vectors, however many rows it moves.
 """
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +22,7 @@ from pcwinter._types import FloatArray, IntArray
 from pcwinter.induced import NodeGame, Place, Rows, accumulate, empty_rows, renew, scores_of, sum_up_near, widen
 from pcwinter.metrics import measure
 from pcwinter.propagation import normalized
-from pcwinter.workers import Job, Pool, Told, gather
+from pcwinter.workers import Pool, Told, gather
 
 CHUNK, MODELS = 500, 20  # nodes or edges that a worker values at a time, in closed form or by training
 
@@ -42,85 +44,61 @@ def leave_out(
     game: NodeGame, items: IntArray, workers: int | Pool = 1, told: Told | None = None
 ) -> tuple[FloatArray, int]:
     """(m,) U(all) - U(without) in units, and the number of utilities computed; items are players, or (m, 2) edges."""
-    job: Job[tuple[FloatArray, int]]
-    if game.recipe is not None:
-        job, size = Retrained(game, items), MODELS
-    elif items.ndim == 2:
-        job, size = WithoutEdges(game, _powers(game), game.place.line[items]), CHUNK
-    else:
-        job, size = WithoutNodes(game, _everybody(game.place, _powers(game)), items), CHUNK
+    job, size = Slices(partial(_retrain, game), items), MODELS
+    if game.recipe is None:
+        powers, size = _powers(game), CHUNK
+        if items.ndim == 2:
+            job = Slices(partial(_leave_edges, game, powers), game.place.line[items])
+        else:
+            job = Slices(partial(_leave_nodes, game, _everybody(game.place, powers)), items)
     found = gather(workers, job, len(items), size, told) if len(items) else [job(0, 0)]  # which compiles
     utility = np.concatenate([part for part, _ in found])
     return game.full - utility, 1 + sum(evaluations for _, evaluations in found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WithoutNodes:
-    """The utilities without each of some players, in closed form."""
+class Slices:
+    """The utilities without each of some items, by slices, and how many of them had to be computed."""
 
-    game: NodeGame
-    whole: Rows  # of all players
-    players: IntArray  # (m,)
-
-    def prepare(self) -> None:
-        """Compile."""
-        self(0, 0)
-
-    def __call__(self, begin: int, end: int) -> tuple[FloatArray, int]:
-        """Those of players `begin` to `end` - 1, and how many were computed."""
-        game, values = self.game, np.empty(end - begin)
-        numbers = game.metric.code, game.empty, game.full
-        rows, players = deepcopy(self.whole), self.players[begin:end]
-        return values, _without_nodes(game.place, rows, self.whole, players, *numbers, values)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WithoutEdges:
-    """The utilities without each of some edges, in closed form."""
-
-    game: NodeGame
-    powers: Powers
-    edges: IntArray  # (m, 2) lines of their ends
+    utilities: Callable[[IntArray], tuple[FloatArray, int]]
+    items: IntArray
 
     def prepare(self) -> None:
         """Compile."""
         self(0, 0)
 
     def __call__(self, begin: int, end: int) -> tuple[FloatArray, int]:
-        """Those of edges `begin` to `end` - 1, and how many were computed."""
-        game, values = self.game, np.empty(end - begin)
-        edges = self.edges[begin:end]
-        return values, _without_edges(game.place, self.powers, edges, game.metric.code, game.full, values)
+        """Those of items `begin` to `end` - 1."""
+        return self.utilities(self.items[begin:end])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Retrained:
-    """The utilities without each of some players or edges, from scratch, for the softmax head."""
+def _leave_nodes(game: NodeGame, whole: Rows, players: IntArray) -> tuple[FloatArray, int]:
+    values, numbers = np.empty(len(players)), (game.metric.code, game.empty, game.full)
+    return values, _without_nodes(game.place, deepcopy(whole), whole, players, *numbers, values)
 
-    game: NodeGame
-    items: IntArray  # (m,) players, or (m, 2) edges
 
-    def prepare(self) -> None:
-        """The game was prepared when it was made."""
+def _leave_edges(game: NodeGame, powers: Powers, edges: IntArray) -> tuple[FloatArray, int]:
+    values = np.empty(len(edges))
+    return values, _without_edges(game.place, powers, edges, game.metric.code, game.full, values)
 
-    def __call__(self, begin: int, end: int) -> tuple[FloatArray, int]:
-        """Those of items `begin` to `end` - 1, and how many were computed."""
-        game = self.game
-        values, evaluations = np.full(end - begin, game.full), 0
-        everybody = np.ones(game.n_players, dtype=np.bool_)
-        for k, item in enumerate(self.items[begin:end]):
-            ends = np.atleast_1d(item).tolist()
-            if not game.changes(ends, game.place.hops + (len(ends) == 1), everybody):
-                continue
-            if len(ends) == 1:
-                left = everybody.copy()
-                left[ends] = False
-                values[k] = game.utility(left)
-            else:
-                edge = sp.csr_array((np.ones(2), (ends, ends[::-1])), shape=game.adjacency.shape)
-                values[k] = replace(game, adjacency=sp.csr_array(game.adjacency - edge)).utility(everybody)
-            evaluations += 1
-        return values, evaluations
+
+def _retrain(game: NodeGame, items: IntArray) -> tuple[FloatArray, int]:
+    """From scratch, for the softmax head."""
+    values, evaluations = np.full(len(items), game.full), 0
+    everybody = np.ones(game.n_players, dtype=np.bool_)
+    for k, item in enumerate(items):
+        ends = np.atleast_1d(item).tolist()
+        if not game.changes(ends, game.place.hops + (len(ends) == 1), everybody):
+            continue
+        if len(ends) == 1:
+            left = everybody.copy()
+            left[ends] = False
+            values[k] = game.utility(left)
+        else:
+            edge = sp.csr_array((np.ones(2), (ends, ends[::-1])), shape=game.adjacency.shape)
+            values[k] = replace(game, adjacency=sp.csr_array(game.adjacency - edge)).utility(everybody)
+        evaluations += 1
+    return values, evaluations
 
 
 def _powers(game: NodeGame) -> Powers:
