@@ -192,6 +192,14 @@ def test_a_ranking_can_be_judged_from_a_file(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found.value, ranking.value)
 
 
+@pytest.mark.parametrize("method", [baselines.data_shapley, baselines.beta_shapley])
+def test_without_a_rule_sampling_ends_as_values_do(method: Callable[..., baselines.Ranking]) -> None:
+    ranking = method(TINY, RIDGE)
+    assert ranking.status.startswith("Converged after ")
+    usual = stopping.converged() | stopping.at_most(2_000)
+    np.testing.assert_array_equal(ranking.value, method(TINY, RIDGE, usual).value)
+
+
 def test_banzhaf_of_players_that_were_seen_on_one_side() -> None:
     inside = np.array([[True, True, False], [True, False, False], [True, False, True]])
     value, stderr = banzhaf_from(inside, np.array([1.0, 2.0, 4.0]))

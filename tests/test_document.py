@@ -88,6 +88,12 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     assert (
         "- cora: no, an order of Data Shapley takes 0.50 times as long with softmax models, trained one by one." in text
     )
+    (folder / "cora efficiency softmax.table.csv").write_text(
+        "method,orders,seconds an order,seconds in total\nPC-Winter,9,1,9\nData Shapley,8,1.5,12\n"
+    )  # measured, so what was extrapolated is not told
+    text = verdicts([Tables(folder, "cora", head) for head in ("ridge", "softmax")], "efficiency")
+    assert "trained one by one" not in text
+    assert "- cora, softmax head: yes, an order of Data Shapley takes 1.50 times as long" in text
     (folder / "cora add-edges.table.csv").write_text(
         "method,seeds,first 20 %,first 20 % sd,at 10 %,at 10 % sd,share that reaches all,whole graph\n"
         "PC-Winter (own),3,0.71,0.001,0.72,0.001,0.05,0.713\nPC-Winter (path),3,0.7,0.001,0.7128,0.01,0.06,0.713\n"
@@ -110,13 +116,21 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     assert "0.5-0.7 (own, 0.6000) is as good as: none yes (-0.0005)." in text
     assert "0.5-0.7 (path, 0.6000) is as good as: none no (+0.1000)." in text
     (folder / "cora drop-nodes mixed.table.csv").write_text(
-        "method,seeds,labelled among the first,labelled among the first sd,labelled in all\n"
-        "PC-Winter (own),3,0.5,0.01,0.2\nPC-Winter (path),3,0.21,0.01,0.2\nData Shapley,3,0.1,0.01,0.2\n"
-        "random,3,0.2,0.01,0.2\n"
+        "method,seeds,mean,mean sd,labelled among the first,labelled among the first sd,labelled in all\n"
+        "PC-Winter (own),3,0.3,0.001,0.6,0.01,0.2\nPC-Winter (path),3,0.4,0.001,0.21,0.01,0.2\n"
+        "Data Shapley,3,0.3,0.001,0.1,0.01,0.2\nrandom,3,0.5,0.01,0.2,0.01,0.2\n"
     )
     text = verdicts([Tables(folder, "cora", "ridge")], "drop-nodes mixed")
-    assert "labelled are 20% of all nodes, and more of the first: PC-Winter (own) 50% yes (+0.3000), PC-W" in text
-    assert "PC-Winter (path) 21% unclear (+0.0100), Data Shapley 10% no (-0.1000)." in text
+    told = "60% of the first, most yes (+0.1000), more than the 20% in the data yes (+0.4000)."
+    assert f"- cora: PC-Winter (own): {told}" in text
+    assert "(path): 21% of the first, most no (-0.2900), more than the 20% in the data unclear (+0.0100)." in text
+    assert "as good as Data Shapley, 0.3000: own yes (+0.0000), path no (+0.1000)." in text
+    (folder / "cora drop-nodes labelled.table.csv").write_text(
+        "method,seeds,mean,mean sd\n"
+        "PC-Winter (own),3,0.2,0.001\nPC-Winter (path),3,0.4,0.001\nData Shapley,3,0.3,0.001\n"
+    )
+    text = verdicts([Tables(folder, "cora", "ridge")], "drop-nodes labelled")
+    assert "by the mean along the curve as good as Data Shapley, 0.3000: own yes (-0.1000), path no (+0.1000)." in text
     (folder / "cora add-edges.table.csv").write_text("method,mean\nPC-Winter,0.6\n")
     with pytest.raises(ValueError, match=r"the table add-edges of cora has no 'PC-Winter \(own\)': it is of"):
         verdicts([Tables(folder, "cora", "ridge")])
@@ -128,9 +142,10 @@ def test_the_page_tells_what_was_found(study: Study, tmp_path: Path) -> None:
     for experiment in ("drop-nodes", "add-edges", "permutations", "efficiency"):
         (told,) = reproduce(study, experiment, seeds=2)
         assert "\n- demo: " in told
-    list(reproduce(study, "drop-nodes", "mixed", 2))
+    for which in ("labelled", "mixed"):
+        list(reproduce(study, "drop-nodes", which, 2))
     page = document(study.out.parent, tmp_path).read_text()
-    for claim in list(CLAIMS)[:5]:
+    for claim in list(CLAIMS)[:6]:
         assert f"**{claim}**\n\n- demo: " in page
     for table in ("add-edges", "efficiency", "drop-nodes unlabelled fair"):
         assert (study.out / f"demo {table}.md").read_text().strip() in page

@@ -182,6 +182,24 @@ def test_what_is_known_is_not_computed_again(study: Study, monkeypatch: pytest.M
     assert (first.orders, first.evaluations, first.status) == (second.orders, second.evaluations, second.status)
 
 
+@quiet
+def test_every_experiment_with_the_softmax_head(tmp_path: Path, graph: pw.Graph) -> None:
+    study = Study("toy", graph, tmp_path, head="softmax", quick=True, quiet=True, workers=2)
+    told = dict(zip(EXPERIMENTS, reproduce(study, "all", seeds=1), strict=True))
+    for name, text in told.items():
+        assert text.startswith(f"toy {name}" + (" softmax\n" if name != "counts" else "\n")), name
+    assert (tmp_path / "study softmax.json").is_file()
+    assert "| leave-one-out | 1 | 0." in told["drop-nodes unlabelled"]
+    assert "- toy, softmax head: PC-Winter (own, " in told["ablation"]
+    # node 2 is worth to the judge's model what it is worth to the head: both are softmax, here on other nodes
+    found = study.baseline("leave-one-out", 0)
+    whole, judge = np.ones(graph.n_nodes, dtype=bool), Judge(graph, on="validation")
+    for node, value in zip(found.items.tolist(), found.value.tolist(), strict=True):
+        keep = whole.copy()
+        keep[node] = False
+        assert value == pytest.approx(judge.accuracy(keep=whole) - judge.accuracy(keep=keep), abs=1e-12)
+
+
 def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     file = tmp_path / "mine.csv"
     file.write_text("node,value,more\n2,3.0,x\n3,2.5,y\n5,-1e-3,z\n")
@@ -212,6 +230,29 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     assert "| random | " in text
 
 
+@pytest.mark.parametrize("kind", ["node", "edge"])
+def test_the_order_of_lines_and_zeros_left_out_change_nothing(kind: str, tmp_path: Path, graph: pw.Graph) -> None:
+    lines = {"node": ["5,1", "2,0", "3,0", "6,0"], "edge": ["0,3,1", "2,0,0", "1,6,0", "4,0,0"]}[kind]
+    tables = []
+    for some in (lines, lines[::-1], lines[:1]):
+        (tmp_path / "mine.csv").write_text(
+            "\n".join(["node,value" if kind == "node" else "source,target,value", *some])
+        )
+        tables.append(judge_file(tmp_path / "mine.csv", graph, "toy", seeds=4).split("\n\n")[1])
+    assert tables[0] == tables[1] == tables[2]
+    assert "| mine | 4 | 0." in tables[0]
+    assert "±" in tables[0]
+
+
+def test_ones_own_curve_by_workers_and_seeds(tmp_path: Path, graph: pw.Graph) -> None:
+    (tmp_path / "mine.csv").write_text("node,value\n" + "\n".join(f"{k},{k}" for k in range(8)))  # no ties
+    here, there = (judge_file(tmp_path / "mine.csv", graph, "toy", workers=n, seeds=2) for n in (1, 2))
+    assert here == there
+    assert "± 0.0000" in here.splitlines()[4]
+    with pytest.raises(ValueError, match="seeds is 0, expected"):
+        judge_file(tmp_path / "mine.csv", graph, "toy", seeds=0)
+
+
 def test_ones_own_nodes_are_dropped_as_all_others_are(tmp_path: Path, graph: pw.Graph) -> None:
     file = tmp_path / "mine.csv"
     file.write_text("node,value\n\n2,3.0\n8,2.0\n")
@@ -228,17 +269,24 @@ def test_ones_own_nodes_are_dropped_as_all_others_are(tmp_path: Path, graph: pw.
     [
         ("", "has the columns nothing: expected node and value, or source, target and value"),
         ("node,value\n", "has no line below its header"),
-        ("node,value\n1,2\n\n2,x\n", "line 4 of .* has the value 'x'"),
+        ("node,value\n1,2\n\n2,x\n", "line 4 of .* has 'x' in the column 'value', where a finite number is expected"),
+        ("node,value\n1,0,17\n", "line 2 of .* has 3 fields, but the header names 2 columns"),
+        ("node,value\n1\n", "line 2 of .* has 1 fields, but the header names 2 columns"),
+        ("node,value\n1,1_0\n", "line 2 of .* has '1_0' in the column 'value'"),
+        ("node;value\n1;2\n", "has the columns node;value: expected node and value"),
         ("node,score\n1,2\n", "has the columns node, score: expected node and value"),
         ("node,value,value\n1,2,3\n", "has two columns 'value': keep one of them"),
-        ("node,,,value\n1,,,x\n", "line 2 of .* has the value 'x'"),
+        ("node,,,value\n1,,,x\n", "line 2 of .* has 'x' in the column 'value'"),
         ("node,value\n99,2\n", "line 2 of .* names '99', which is no node of the graph"),
-        ("node,value\n1,2\n1,3\n", "names the same node twice"),
-        ("node,value\n1,2\n2,nan\n", "line 3 of .* has the value 'nan', expected a finite number"),
-        ("node,value\n1,\n", "line 2 of .* has the value '', expected a finite number"),
-        ("node,value\n9,1\n", "line 2 of .* names a validation or test node"),
+        ("node,value\n1,2\n1,3\n", "line 3 of .* names the node of an earlier line: keep one line of each"),
+        ("node,value\n1,2\n2,nan\n", "line 3 of .* has 'nan' in the column 'value', where a finite number"),
+        ("node,value\n1,\n", "line 2 of .* has nothing in the column 'value', where a finite number"),
+        ("node,value\n9,1\n", "line 2 of .* names 9, a validation or test node"),
         ("source,target,value\n0,5,1\n", "line 2 of .* names 0 and 5, which share no edge of the training graph"),
-        ("source,target,value\n0,2,1\n2,0,1\n", "names the same edge twice"),
+        (
+            "source,target,value\n0,2,1\n2,0,1\n",
+            "line 3 of .* names the edge of an earlier line: keep one line of each",
+        ),
     ],
 )
 def test_a_ranking_that_is_refused(content: str, sentence: str, graph: pw.Graph, tmp_path: Path) -> None:
@@ -286,8 +334,11 @@ def test_panels_of_own_and_path() -> None:
         "own": ["a", "b, b"],
         "path": ["a", "b, b"],
     }
-    outcome.add("$dear$", 0, curve)
-    assert list(_panels(outcome.drawing.bands)) == [""]
+    for name in ("$dear$", "$dear$, somehow"):
+        outcome.add(name, 0, curve)
+    assert {level: list(methods) for level, methods in _panels(outcome.drawing.bands).items()} == {
+        "": ["a, own", "a, path", "b, b, own", "b, b, path", "$dear$"]
+    }
     svg = draw([outcome.drawing, Outcome("other", x="dropped", curves={"only here": {0: curve}}).drawing])[
         "svg"
     ].decode()

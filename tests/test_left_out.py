@@ -11,7 +11,7 @@ from oracles import distances, make_graph, random_graph
 from pcwinter.baselines import all_edges, leave_one_out_edges, leave_one_out_nodes, near_nodes
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
-from pcwinter.induced import node_game
+from pcwinter.induced import NodeGame, node_game
 from pcwinter.left_out import leave_out
 from pcwinter.metrics import METRICS
 
@@ -106,6 +106,10 @@ def test_the_only_labelled_node(head: Ridge | Recipe, metric: str) -> None:
     np.testing.assert_allclose(value, [full, 0, 0], atol=1e-12)
 
 
+def without(game: NodeGame, items: npt.NDArray[np.int64]) -> tuple[Floats, int]:
+    return leave_out(game, items)(0, len(items))
+
+
 @HEADS
 @HOPS
 def test_everything_is_put_back(head: Ridge | Recipe, hops: int) -> None:
@@ -114,15 +118,15 @@ def test_everything_is_put_back(head: Ridge | Recipe, hops: int) -> None:
     inside = np.isin(all_edges(graph), game.nodes).all(axis=1)
     edges = np.searchsorted(game.nodes, all_edges(graph)[inside])
     for items in (edges, np.arange(game.n_players)):
-        value, evaluations = leave_out(game, items)
+        value, evaluations = without(game, items)
         for order in (np.arange(len(items))[::-1], np.random.default_rng(0).permutation(len(items))):
-            again, as_many = leave_out(game, items[order])
+            again, as_many = without(game, items[order])
             assert (again == value[order]).all()
             assert as_many == evaluations
         for k in range(0, len(items), 5):
-            assert leave_out(game, items[k : k + 1])[0] == value[k]
-    turned, _ = leave_out(game, edges[:, ::-1].copy())
-    np.testing.assert_allclose(turned, leave_out(game, edges)[0], atol=1e-12)
+            assert without(game, items[k : k + 1])[0] == value[k]
+    turned, _ = without(game, edges[:, ::-1].copy())
+    np.testing.assert_allclose(turned, without(game, edges)[0], atol=1e-12)
 
 
 def note(heard: list[tuple[int, int]], done: int, of: int) -> None:

@@ -118,7 +118,7 @@ def test_a_pool_runs_ahead_by_few_blocks(tmp_path: Path) -> None:
 def test_a_block_that_kills_every_worker_ends_the_run() -> None:
     with open_pool(2) as pool, closing(pool.run(Deadly(), blocks(9))) as answers:
         assert [next(answers), next(answers)] == [0, 10]
-        with pytest.raises(RuntimeError, match=rf"died {DEATHS} times in a row on orders 20 to 29.*farewell"):
+        with pytest.raises(RuntimeError, match=rf"died {DEATHS} times in a row on numbers 20 to 29.*farewell"):
             next(answers)
 
 

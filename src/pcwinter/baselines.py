@@ -24,7 +24,7 @@ from pcwinter.left_out import leave_out
 from pcwinter.metrics import find_metric
 from pcwinter.orders import Order, Walk
 from pcwinter.propagation import propagate
-from pcwinter.stopping import Progress, Rule
+from pcwinter.stopping import USUAL, Progress, Rule
 from pcwinter.tree import contribution_tree
 from pcwinter.valuation import Values, graph_game
 from pcwinter.values import State, estimate
@@ -153,7 +153,7 @@ def leave_one_out_edges(
 def data_shapley(
     graph: Graph,
     head: Head,
-    stop: Rule,
+    stop: Rule = USUAL,
     *,
     hops: int = 2,
     metric: str = "accuracy",
@@ -173,7 +173,7 @@ def data_shapley(
 def beta_shapley(
     graph: Graph,
     head: Head,
-    stop: Rule,
+    stop: Rule = USUAL,
     *,
     alpha: float = 16.0,
     beta: float = 1.0,
@@ -354,13 +354,16 @@ def _left_out(
 ) -> Ranking:
     """The degrees of nodes K steps away count, so one step more is taken in; edges farther away change nothing."""
     game = _game(graph, head, hops, metric, reach=hops + 1)
-    leave_out(game, items[:0])  # compiles, if it must
-    began = time.perf_counter()
     inside = np.isin(items, game.nodes)
     if items.ndim == 2:
         inside = np.asarray(inside.all(axis=1))
+    job = leave_out(game, np.searchsorted(game.nodes, items[inside]))
+    found = [job(0, 0)]  # compiles, if it must
+    began = time.perf_counter()
+    found += gather(workers, job, len(job.items), job.size, told)
     value = np.zeros(len(items))
-    value[inside], evaluations = leave_out(game, np.searchsorted(game.nodes, items[inside]), workers, told)
+    value[inside] = game.full - np.concatenate([utilities for utilities, _ in found])
+    evaluations = 1 + sum(computed for _, computed in found)
     seconds = time.perf_counter() - began
     return Ranking(
         "leave-one-out", items, value * game.unit, np.full(len(value), np.nan), 0, evaluations, seconds, "Exact."

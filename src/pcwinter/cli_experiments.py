@@ -90,6 +90,8 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
 )
 @click.option("--column", default="value", show_default=True, help="Column of FILE with the values.")
 @on_option
+@click.option("--seeds", type=int, default=3, show_default=True, help="Of ties, and of the random values beside.")
+@click.option("--workers", type=int, default=1, show_default=True, help="Processes; they pay off on large graphs.")
 @click.option("--out", type=RUN, callback=at_home, help="Directory for curve and figure; none are written by default.")
 @data_option
 def judge(file: Path, dataset: str, data: Path | None, **options: Any) -> None:
@@ -106,5 +108,6 @@ def judge(file: Path, dataset: str, data: Path | None, **options: Any) -> None:
     """
     from pcwinter.datasets import load
     from pcwinter.experiments import judge_file
+    from pcwinter.progress import Display
 
-    click.echo(judge_file(file, load(dataset, data=data), dataset, **options))
+    click.echo(judge_file(file, load(dataset, data=data), dataset, **options, say=Display().say))

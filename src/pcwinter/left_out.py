@@ -22,9 +22,8 @@ from pcwinter._types import FloatArray, IntArray
 from pcwinter.induced import NodeGame, Place, Rows, accumulate, empty_rows, renew, scores_of, sum_up_near, widen
 from pcwinter.metrics import measure
 from pcwinter.propagation import normalized
-from pcwinter.workers import Pool, Told, gather
 
-CHUNK, MODELS = 500, 20  # nodes or edges that a worker values at a time, in closed form or by training
+CHUNK, MODELS = 500, 20  # nodes or edges of a block, in closed form or by training
 
 
 class Powers(NamedTuple):
@@ -40,36 +39,30 @@ class Powers(NamedTuple):
     kernel: FloatArray  # (t, t) k(h, h)
 
 
-def leave_out(
-    game: NodeGame, items: IntArray, workers: int | Pool = 1, told: Told | None = None
-) -> tuple[FloatArray, int]:
-    """(m,) U(all) - U(without) in units, and the number of utilities computed; items are players, or (m, 2) edges."""
-    job, size = Slices(partial(_retrain, game), items), MODELS
-    if game.recipe is None:
-        powers, size = _powers(game), CHUNK
-        if items.ndim == 2:
-            job = Slices(partial(_leave_edges, game, powers), game.place.line[items])
-        else:
-            job = Slices(partial(_leave_nodes, game, _everybody(game.place, powers)), items)
-    found = gather(workers, job, len(items), size, told) if len(items) else [job(0, 0)]  # which compiles
-    utility = np.concatenate([part for part, _ in found])
-    return game.full - utility, 1 + sum(evaluations for _, evaluations in found)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Slices:
-    """The utilities without each of some items, by slices, and how many of them had to be computed."""
+class LeaveOut:
+    """A job: the utilities in units without each of some items, and how many of them had to be computed."""
 
     utilities: Callable[[IntArray], tuple[FloatArray, int]]
     items: IntArray
+    size: int  # of a block
 
     def prepare(self) -> None:
-        """Compile."""
-        self(0, 0)
+        """All that is shared was computed when the job was made."""
 
     def __call__(self, begin: int, end: int) -> tuple[FloatArray, int]:
         """Those of items `begin` to `end` - 1."""
         return self.utilities(self.items[begin:end])
+
+
+def leave_out(game: NodeGame, items: IntArray) -> LeaveOut:
+    """The job for some players, or for (m, 2) edges between players."""
+    if game.recipe is not None:
+        return LeaveOut(partial(_retrain, game), items, MODELS)
+    powers = _powers(game)
+    if items.ndim == 2:
+        return LeaveOut(partial(_leave_edges, game, powers), game.place.line[items], CHUNK)
+    return LeaveOut(partial(_leave_nodes, game, _everybody(game.place, powers)), items, CHUNK)
 
 
 def _leave_nodes(game: NodeGame, whole: Rows, players: IntArray) -> tuple[FloatArray, int]:

@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, TextIO
@@ -22,6 +23,19 @@ LOG = 30.0  # seconds between log lines
 REFRESH = 0.5  # seconds between changes of the line on a terminal
 TREND = 5  # blocks that the forecast looks back on
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def now_and_then(say: Callable[[str], None], what: str) -> Callable[[int, int], None]:
+    """Says from time to time how many are done, and of how many."""
+    last = time.perf_counter()
+
+    def tell(done: int, of: int) -> None:
+        nonlocal last
+        if time.perf_counter() - last > LOG:
+            last = time.perf_counter()
+            say(f"{what}: {done:,} of {of:,}")
+
+    return tell
 
 
 class Display:

@@ -147,3 +147,6 @@ def _mean_ratio(p: Progress) -> float:
     moved, size = np.abs(p.values - p.earlier), np.abs(p.values)
     ratio = np.divide(moved, size, out=np.where(moved > 0, np.inf, 0.0), where=size > 0)
     return float(ratio.mean())
+
+
+USUAL = converged() | at_most(2_000)  # when a valuation ends if nobody says when

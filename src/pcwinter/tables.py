@@ -103,7 +103,7 @@ def _read_edges(path: Path, ids: Any) -> IntArray:  # an array of strings
 
 def _columns(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> list[str]:
     """The names in the header, without spaces around them, and those that we know in lower case."""
-    header = next(_records(path), None)
+    header = next(records(path), None)
     if header is None:
         raise ValueError(f"{path} is empty: begin it with a header that names the columns {', '.join(required)}")
     if any("\0" in name for name in header[1]):
@@ -148,19 +148,19 @@ def _read(path: Path, columns: list[str], numbers: set[str]) -> "pd.DataFrame":
                 **options,
             )
     except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
-        _find_fault(path, columns, numbers)
+        find_fault(path, columns, numbers)
         raise ValueError(f"{path} is not CSV: check its commas, and that every quote is closed") from error
     # pandas fills up short rows, which an empty last field gives away
     if columns[-1] not in numbers and (table[columns[-1]] == "").any():
-        _find_fault(path, columns, numbers)
+        find_fault(path, columns, numbers)
     if any(not np.isfinite(table[name].to_numpy()).all() for name in numbers):
-        _find_fault(path, columns, numbers)
+        find_fault(path, columns, numbers)
     return table
 
 
-def _find_fault(path: Path, columns: list[str], numbers: set[str]) -> None:
+def find_fault(path: Path, columns: list[str], numbers: set[str]) -> None:
     """Raise a sentence about the first row that is too short or too long, or has a word in place of a number."""
-    for line, fields in islice(_records(path), 1, None):
+    for line, fields in islice(records(path), 1, None):
         if len(fields) != len(columns):
             raise ValueError(
                 f"line {line} of {path} has {len(fields)} fields, but the header names {len(columns)} columns: "
@@ -184,10 +184,10 @@ def _is_number(field: str) -> bool:
 
 def _line(path: Path, row: int) -> int:
     """Where row `row` below the header begins; a quoted field may hold line ends, and empty lines do not count."""
-    return next(islice(_records(path), row + 1, None))[0]
+    return next(islice(records(path), row + 1, None))[0]
 
 
-def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
+def records(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Line number and fields of every record, the header among them."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file)

@@ -207,7 +207,7 @@ class Worker:
                 raise error
             return answer
         raise RuntimeError(
-            f"a worker process died {DEATHS} times in a row on orders {block[0]} to {block[1] - 1}, perhaps for want "
+            f"a worker process died {DEATHS} times in a row on numbers {block[0]} to {block[1] - 1}, perhaps for want "
             f"of memory: try fewer workers, or workers=1. Its last words: {self._last_words()}"
         )
 

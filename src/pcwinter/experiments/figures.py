@@ -139,10 +139,13 @@ def _plain(text: str) -> str:
 
 
 def _panels(bands: dict[str, Band]) -> dict[str, dict[str, Band]]:
-    """The bands of each panel by method; one panel without a name unless all methods are by own or path."""
+    """The bands of each panel by method; one panel without a name unless all methods are by own or path.
+
+    In the one panel, "a, somehow" is not drawn beside "a": such variants are for the table.
+    """
     split = {method: method.rpartition(", ") for method in bands}
     if not {level for _, _, level in split.values()} <= {"own", "path"}:
-        return {"": bands}
+        return {"": {method: found for method, found in bands.items() if split[method][0] not in bands}}
     panels: dict[str, dict[str, Band]] = {}
     for method, (name, _, level) in split.items():
         panels.setdefault(level, {})[name] = bands[method]

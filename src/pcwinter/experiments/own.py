@@ -1,18 +1,23 @@
 """A user's values -> the same curves: a CSV of nodes or edges, by whatever method."""
 
-import csv
-import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from pcwinter._options import whole_number
+from pcwinter._types import IntArray
 from pcwinter.baselines import Ranking, all_edges, degree, near_nodes, random_edges, random_nodes
-from pcwinter.experiments.curves import add_edges, drop_nodes, to_drop
+from pcwinter.experiments.curves import Curve, addable, droppable, judged, to_drop
 from pcwinter.experiments.figures import check_figures
 from pcwinter.experiments.output import Outcome, markdown, write
 from pcwinter.graph import Graph
 from pcwinter.judging import Judge
+from pcwinter.progress import now_and_then
+from pcwinter.tables import find_fault, records
+
+SEEDS = 3  # of ties, and of the random values beside
 
 
 def judge_file(
@@ -23,8 +28,12 @@ def judge_file(
     out: Path | None = None,
     column: str = "value",
     on: str = "test",
+    seeds: int = SEEDS,
+    workers: int = 1,
+    say: Callable[[str], None] | None = None,
 ) -> str:
-    """The summary of the curve, as a table; curve and figure are written into `out`."""
+    """The summary of the curve, as a table; curve and figure are written into `out`, and `say` hears of progress."""
+    seeds, workers = whole_number("seeds", seeds, 1), whole_number("workers", workers, 1)
     if out is not None:
         check_figures()
     ranking = read_ranking(file, graph, column)
@@ -34,26 +43,41 @@ def judge_file(
     if edges:
         if which != "unlabelled":
             raise ValueError(f"{file} has edges, and --which {which} chooses nodes: leave it out")
+        ranking, text = _all(ranking, graph)
         outcome = Outcome(f"{dataset} judge edges {ranking.method}{suffix}", x="edges added")
-        missing = len(all_edges(graph)) - len(ranking.items)
-        text = f"\n\n{missing:,} edges that the file does not name count as 0." if missing else ""
     else:
         ranking, text = _near(ranking, graph, which, file)
         outcome = Outcome(f"{dataset} judge {which} {ranking.method}{suffix}", x=f"{which} nodes dropped")
-    if out is not None and (out / f"{outcome.name}.csv").exists():
-        raise FileExistsError(f"{out} holds {outcome.name}.csv already: choose another --out, or move it away")
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        if (out / f"{outcome.name}.csv").exists():
+            raise FileExistsError(f"{out} holds {outcome.name}.csv already: choose another --out, or move it away")
     judge, outcome.y = Judge(graph, on=on), f"{on} accuracy"
-    for each in (ranking, random_edges(graph)) if edges else (ranking, degree(graph), random_nodes(graph)):
-        outcome.add(each.method, 0, add_edges(judge, each) if edges else drop_nodes(judge, each, which=which))
-    outcome.tables[outcome.name] = [
-        {name: number for name, number in row.items() if not name.endswith("sd") and name != "seeds"}
-        for row in outcome.summary()
-    ]
+    known: dict[bytes, Curve] = {}  # without ties all seeds have one curve
+    for seed in range(seeds):
+        others = (random_edges(graph, seed=seed),) if edges else (degree(graph), random_nodes(graph, seed=seed))
+        for each in (ranking, *others):
+            order: IntArray = addable(graph, each, seed) if edges else droppable(graph, each, which, seed)
+            told = now_and_then(say, f"curve of {each.method}, seed {seed}") if say else None
+            if order.tobytes() not in known:
+                known[order.tobytes()] = judged(judge, order, workers=workers, progress=told)
+            outcome.add(each.method, seed, known[order.tobytes()])
+    outcome.tables[outcome.name] = outcome.summary()
     text = f"{outcome.name}\n\n{markdown(outcome.tables[outcome.name])}{text}"
     if out is not None:
         files = write(outcome, out)
         text += f"\n\nWritten to {out}: {', '.join(path.name for path in files)}"
     return text
+
+
+def _all(ranking: Ranking, graph: Graph) -> tuple[Ranking, str]:
+    """The ranking of all edges, whatever the order of the lines; edges that the file does not name have the value 0."""
+    every, n = all_edges(graph), graph.n_nodes
+    value = np.zeros(len(every))
+    value[np.searchsorted(every @ [n, 1], ranking.items @ [n, 1])] = ranking.value
+    missing = len(every) - len(ranking.items)
+    text = f"\n\n{missing:,} edges that the file does not name count as 0." if missing else ""
+    return Ranking(ranking.method, every, value, np.full(len(every), np.nan)), text
 
 
 def _near(ranking: Ranking, graph: Graph, which: str, file: Path) -> tuple[Ranking, str]:
@@ -76,56 +100,51 @@ def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
 
     `column` is the one with the values; if it is not `value`, the method is named by the file and by it.
     """
-    try:
-        with file.open(newline="", encoding="utf-8-sig") as opened:
-            reader = csv.DictReader(opened, skipinitialspace=True)
-            rows = [(reader.line_num, row) for row in reader]
-            columns = list(reader.fieldnames or [])
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{file} is not a CSV file in UTF-8 ({error}): write it again") from error
     if column in ("", "node", "source", "target"):
         raise ValueError(f"the column {column!r} holds no values: name the column that does, such as value")
+    lines = records(file)
+    columns = [name.strip() for name in next(lines, (0, []))[1]]
     keys = ["source", "target"] if {"source", "target"} <= set(columns) else ["node"]
     if not {*keys, column} <= set(columns):
-        found = ", ".join(map(str, columns)) or "nothing"
+        found = ", ".join(columns) or "nothing"
         raise ValueError(f"{file} has the columns {found}: expected node and {column}, or source, target and {column}")
     twice = [name for name in (*keys, column) if columns.count(name) > 1]
     if twice:
         raise ValueError(f"{file} has two columns {twice[0]!r}: keep one of them")
-    if not rows:
-        raise ValueError(f"{file} has no line below its header: expected one for every node or edge")
+    find_fault(file, columns, {column})
     number = {str(name): k for k, name in enumerate(graph.ids.tolist())}
-    items, values = [], []
-    for line, row in rows:
-        unknown = [row[key] for key in keys if row[key] not in number]
+    items, values, where = [], [], []
+    for line, fields in lines:
+        row = dict(zip(columns, fields, strict=True))
+        names = [row[key] if row[key] in number else row[key].strip() for key in keys]
+        unknown = [name for name in names if name not in number]
         if unknown:
             raise ValueError(f"line {line} of {file} names {unknown[0]!r}, which is no node of the graph: correct it")
-        try:
-            value = float(row[column])
-        except (TypeError, ValueError):
-            value = math.nan
-        if not math.isfinite(value):
-            found = "no value" if row[column] is None else f"the value {row[column]!r}"
-            raise ValueError(f"line {line} of {file} has {found}, expected a finite number")
-        items.append(sorted(number[row[key]] for key in keys))
-        values.append(value)
+        items.append(sorted(number[name] for name in names))
+        values.append(float(row[column]))
+        where.append(line)
+    if not items:
+        raise ValueError(f"{file} has no line below its header: expected one for every node or edge")
     array = np.array(items, dtype=np.int64)
-    if len(np.unique(array, axis=0)) < len(array):
-        raise ValueError(f"{file} names the same {'edge' if len(keys) == 2 else 'node'} twice: keep one line of each")
+    _, first = np.unique(array, axis=0, return_index=True)
+    if len(first) < len(array):
+        again = min({*range(len(array))} - {*first.tolist()})
+        thing = "edge" if len(keys) == 2 else "node"
+        raise ValueError(f"line {where[again]} of {file} names the {thing} of an earlier line: keep one line of each")
     if len(keys) == 2:
         strange = np.flatnonzero(np.asarray(graph.training[array[:, 0], array[:, 1]]).ravel() == 0)
         if strange.size:
             ends = " and ".join(str(graph.ids[end]) for end in array[strange[0]])
             raise ValueError(
-                f"line {rows[strange[0]][0]} of {file} names {ends}, which share no edge of the training graph"
+                f"line {where[strange[0]]} of {file} names {ends}, which share no edge of the training graph: remove it"
             )
     else:
         array = array[:, 0]
-        held_out = np.isin(array, np.concatenate([graph.val, graph.test]))
-        if held_out.any():
-            line = rows[int(np.flatnonzero(held_out)[0])][0]
+        held_out = np.flatnonzero(np.isin(array, np.concatenate([graph.val, graph.test])))
+        if held_out.size:
+            line, name = where[held_out[0]], graph.ids[array[held_out[0]]]
             raise ValueError(
-                f"line {line} of {file} names a validation or test node, which is not trained on: remove it"
+                f"line {line} of {file} names {name}, a validation or test node, which is not trained on: remove it"
             )
     method = file.stem if column == "value" else f"{file.stem} {column}".replace("/", "-")
     return Ranking(method, array, np.array(values), np.full(len(values), np.nan))

@@ -35,8 +35,8 @@ from pcwinter.experiments.kept import keep, kept
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
 from pcwinter.judging import ON, Judge
-from pcwinter.progress import LOG, Display
-from pcwinter.stopping import Rule, at_most, converged, evaluations, seconds
+from pcwinter.progress import Display, now_and_then
+from pcwinter.stopping import USUAL, Rule, evaluations, seconds
 from pcwinter.stopping import permutations as exactly
 from pcwinter.tree import LEVELS
 from pcwinter.valuation import Values
@@ -147,7 +147,7 @@ class Study:
     @property
     def rule(self) -> Rule:
         """When a valuation ends: the rule that all sampled methods share."""
-        rule = exactly(QUICK) if self.quick else converged() | at_most(2_000)
+        rule = exactly(QUICK) if self.quick else USUAL
         return rule if self.max_seconds is None else rule | seconds(self.max_seconds)
 
     def values(
@@ -220,7 +220,7 @@ class Study:
                     begin=state,
                     keep=checkpoints.save,
                 )
-            self._finish(display, found.status, f"Data Shapley ({about})", found.seconds)
+            self._finish(display, found.status, f"Data Shapley (seed {seed})", found.seconds)
             return found
 
         return self._once("Data Shapley", seed, make, about)
@@ -232,12 +232,12 @@ class Study:
             "random": lambda: random_nodes(graph, hops=hops, seed=seed),
             "degree": lambda: degree(graph, hops=hops),
             "leave-one-out": lambda: leave_one_out_nodes(
-                graph, self.parameters, hops=hops, workers=helpers, progress=self._telling(method)
+                graph, self.parameters, hops=hops, workers=helpers, progress=now_and_then(self.say, method)
             ),
             "random edges": lambda: random_edges(graph, seed=seed),
             "betweenness": lambda: betweenness(graph),
             "leave-one-out edges": lambda: leave_one_out_edges(
-                graph, self.parameters, hops=hops, workers=helpers, progress=self._telling(method)
+                graph, self.parameters, hops=hops, workers=helpers, progress=now_and_then(self.say, method)
             ),
         }
         return self._once(method, seed if method.startswith("random") else 0, makers[method])
@@ -258,7 +258,7 @@ class Study:
         found = kept(path)
         if found is None:
             began = time.perf_counter()
-            told = self._telling(f"curve of {what}")
+            told = now_and_then(self.say, f"curve of {what}")
             curve = judged(self.judges[on], best_first, self.points, self._helpers(), told)
             self._took(f"curve of {what}", began)
             found = [curve.count.tolist(), curve.accuracy.tolist()]
@@ -273,18 +273,6 @@ class Study:
         took = time.perf_counter() - began
         if took > LONG:
             self.say(f"{what}: {took:.1f} s")
-
-    def _telling(self, what: str) -> Callable[[int, int], None]:
-        """Says now and then how many are done."""
-        last = time.perf_counter()
-
-        def tell(done: int, of: int) -> None:
-            nonlocal last
-            if time.perf_counter() - last > LOG:
-                last = time.perf_counter()
-                self.say(f"{what}: {done:,} of {of:,}")
-
-        return tell
 
     def _display(self, permutations: int | None) -> Display:
         return Display(

@@ -173,12 +173,12 @@ def _step(
     """One step of Adam along `turned` residuals, line by line: the next is summed while the roots of one are drawn."""
     for j in range(len(turned.begin) - 1):
         w, m, v = _get(weights[j]), _get(first[j]), _get(second[j])
-        gradient = _each(_plus, _product(turned, j, residuals), w, weight_decay)
+        gradient = _each(_add_times, _product(turned, j, residuals), w, weight_decay)
         m = _each(_blend, m, gradient, BETA1)
         v = _each(_blend_square, v, gradient, BETA2)
         _put(first[j], m)
         _put(second[j], v)
-        _put(weights[j], _each(_plus, w, _each(_quotient, m, v, pace), -1.0))
+        _put(weights[j], _each(_add_times, w, _each(_quotient, m, v, pace), -1.0))
 
 
 @inlined
@@ -186,12 +186,12 @@ def _product(matrix: Matrix, i: int, lines: FloatArray) -> Line:
     """Row i of matrix lines."""
     total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for k in range(matrix.begin[i], matrix.begin[i + 1]):
-        total = _each(_plus, total, lines[matrix.column[k]], matrix.value[k])
+        total = _each(_add_times, total, lines[matrix.column[k]], matrix.value[k])
     return total
 
 
 @inlined
-def _plus(a: float, b: float, x: float) -> float:
+def _add_times(a: float, b: float, x: float) -> float:
     return a + x * b
 
 
