@@ -45,8 +45,8 @@ equal time are so to 5 %, and to the ten orders after which Data Shapley looks a
 ranking is the softmax head on the test graph, retrained at 101 points of a curve. `mean` is the plain mean along a
 curve, `first 20 %` that over its first fifth, `rebound` how far the accuracy rises again from its lowest point to the
 end; after ± the standard deviation over seeds. A line of a figure is the mean over seeds, its band goes from the least
-to the most. Times are of one process beside other work on a machine with two cores: compare them with each other, not
-across datasets."""
+to the most. Times are of one process, or of as many as a note tells, beside other work on a machine with two cores:
+compare them with each other, not across datasets."""
 
 VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the means
 over seeds, and unclear where that could be chance (Welch's t at 5 %, seeds taken as independent). What
