@@ -65,7 +65,7 @@ def test_ctrl_c_twice_stops_at_once_and_loses_nothing_saved(tmp_path: Path) -> N
     process = begin(tmp_path / "run", *free)
     process.send_signal(signal.SIGINT)
     assert process.stderr is not None
-    assert "Stopping" in process.stderr.readline()
+    assert any("Stopping" in line for line in process.stderr)  # after a line of progress, if compiling took long
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
