@@ -1,4 +1,4 @@
-"""Milliseconds per softmax model, a plain PyTorch loop against the trainer: python benchmarks/softmax.py [cora].
+"""Milliseconds per softmax model, a plain PyTorch loop against the trainer: python -m benchmarks.softmax [cora].
 
 PyTorch trains one model per evaluation, as the authors' script does: dense single precision, a new `nn.Linear`,
 `optim.Adam`, the recipe's epochs. Both run on one thread, taking turns: every evaluation of one DFS order by the

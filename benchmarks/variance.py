@@ -1,4 +1,4 @@
-"""Variance of node values under other ways to draw orders: python benchmarks/variance.py cora citeseer.
+"""Variance of node values under other ways to draw orders: python -m benchmarks.variance cora citeseer.
 
 Every scheme is replicated with a budget of as many evaluations as `--orders` plain orders take; its variance is that
 of the node values over the replications, summed over nodes, relative to plain sampling. Below 1 is better. All schemes
