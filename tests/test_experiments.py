@@ -11,7 +11,7 @@ import pcwinter as pw
 from command import call, refused
 from pcwinter.baselines import Ranking
 from pcwinter.experiments import EXPERIMENTS, open_study, reproduce
-from pcwinter.experiments.curves import Curve, add_edges, addable, drop_nodes, judged, steps
+from pcwinter.experiments.curves import Curve, addable, droppable, judged, steps
 from pcwinter.experiments.figures import _panels, draw
 from pcwinter.experiments.output import Outcome, markdown
 from pcwinter.experiments.own import judge_file, read_ranking
@@ -43,6 +43,10 @@ def ranking(items: list[int] | list[tuple[int, int]]) -> Ranking:
     return Ranking("mine", np.array(items), value, np.full(len(items), np.nan))
 
 
+def drop_nodes(judge: Judge, some: Ranking, which: str = "unlabelled") -> Curve:
+    return judged(judge, droppable(judge.graph, some, which, 0))
+
+
 def test_dropping_what_helps_harms(graph: pw.Graph) -> None:
     judge = Judge(graph)
     curve = drop_nodes(judge, ranking([2, 3, 4, 5, 6, 7, 0, 1]))
@@ -63,7 +67,7 @@ def test_dropping_labelled_nodes_leaves_no_model(graph: pw.Graph) -> None:
 
 
 def test_adding_what_helps_helps(graph: pw.Graph) -> None:
-    curve = add_edges(Judge(graph), ranking([(0, 2), (1, 5)]))
+    curve = judged(Judge(graph), addable(graph, ranking([(0, 2), (1, 5)]), 0))
     assert curve.count.tolist() == [0, 1, 2, 3, 4, 5, 6]  # the others have the value 0
     assert curve.accuracy[0] == 0.0
     assert curve.accuracy[2] == curve.accuracy[-1] == 1.0

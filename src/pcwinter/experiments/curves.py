@@ -59,13 +59,6 @@ def to_drop(graph: Graph, nodes: IntArray, which: str) -> IntArray:
     return nodes[labelled if which == "labelled" else ~labelled]
 
 
-def drop_nodes(
-    judge: Judge, ranking: Ranking, *, which: str = "unlabelled", seed: int = 0, points: int = POINTS
-) -> Curve:
-    """Drop nodes best first, edges and label and all, and train anew at every count."""
-    return judged(judge, droppable(judge.graph, ranking, which, seed), points)
-
-
 def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> IntArray:
     """All edges of the training graph, best first; those that the ranking does not know have the value `rest`."""
     n, every = graph.n_nodes, all_edges(graph)
@@ -73,11 +66,6 @@ def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> Int
     value = np.concatenate([ranking.value, np.full(len(unknown), rest)])
     whole = Ranking(ranking.method, np.concatenate([ranking.items, unknown]), value, np.full(len(value), np.nan))
     return whole.items[whole.best_first(seed)]
-
-
-def add_edges(judge: Judge, ranking: Ranking, *, seed: int = 0, points: int = POINTS) -> Curve:
-    """Add edges best first to a graph without any, and train anew at every count."""
-    return judged(judge, addable(judge.graph, ranking, seed), points)
 
 
 def judged(
