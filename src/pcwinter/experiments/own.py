@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from pcwinter._options import whole_number
-from pcwinter._types import IntArray
 from pcwinter.baselines import Ranking, all_edges, degree, near_nodes, random_edges, random_nodes
 from pcwinter.experiments.curves import Curve, addable, droppable, judged, to_drop
 from pcwinter.experiments.figures import check_figures
@@ -16,8 +15,6 @@ from pcwinter.graph import Graph
 from pcwinter.judging import Judge
 from pcwinter.progress import now_and_then
 from pcwinter.tables import find_fault, records
-
-SEEDS = 3  # of ties, and of the random values beside
 
 
 def judge_file(
@@ -28,11 +25,14 @@ def judge_file(
     out: Path | None = None,
     column: str = "value",
     on: str = "test",
-    seeds: int = SEEDS,
+    seeds: int = 3,
     workers: int = 1,
     say: Callable[[str], None] | None = None,
 ) -> str:
-    """The summary of the curve, as a table; curve and figure are written into `out`, and `say` hears of progress."""
+    """The summary of the curves, as a table; `seeds` shuffle ties and draw the random values beside.
+
+    Curves and figure are written into `out`; `say` hears of progress.
+    """
     seeds, workers = whole_number("seeds", seeds, 1), whole_number("workers", workers, 1)
     if out is not None:
         check_figures()
@@ -57,7 +57,7 @@ def judge_file(
     for seed in range(seeds):
         others = (random_edges(graph, seed=seed),) if edges else (degree(graph), random_nodes(graph, seed=seed))
         for each in (ranking, *others):
-            order: IntArray = addable(graph, each, seed) if edges else droppable(graph, each, which, seed)
+            order = addable(graph, each, seed) if edges else droppable(graph, each, which, seed)
             told = now_and_then(say, f"curve of {each.method}, seed {seed}") if say else None
             if order.tobytes() not in known:
                 known[order.tobytes()] = judged(judge, order, workers=workers, progress=told)
