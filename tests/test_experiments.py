@@ -370,6 +370,14 @@ def test_notes_go_with_the_run_that_made_them(tmp_path: Path) -> None:
         assert ("was to end after" in notes) == (limit is not None)
 
 
+@quiet
+def test_a_table_of_more_seeds_does_not_go_without_a_word(tmp_path: Path, graph: pw.Graph) -> None:
+    study = Study("toy", graph, tmp_path, quick=True, quiet=True)
+    told = ["".join(reproduce(study, "drop-nodes", seeds=seeds)) for seeds in (2, 1, 1)]
+    word = "A table of 2 seeds was there: --seeds 2 makes it again, from what is kept."
+    assert [word in text for text in told] == [False, True, False]
+
+
 def test_figures_are_refused_before_the_work(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pcwinter.experiments.figures.find_spec", lambda name: None)
     monkeypatch.setattr(Study, "baseline", lambda *_: pytest.fail("began to work"))

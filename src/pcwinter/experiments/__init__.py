@@ -7,7 +7,7 @@ from pcwinter._options import whole_number
 from pcwinter.experiments import add_edges, costs, drop_nodes, variants
 from pcwinter.experiments.curves import WHICH
 from pcwinter.experiments.figures import check_figures
-from pcwinter.experiments.output import Outcome, markdown, write
+from pcwinter.experiments.output import Outcome, markdown, read_table, write
 from pcwinter.experiments.own import judge_file
 from pcwinter.experiments.study import Study, open_study
 from pcwinter.experiments.verdicts import Tables, verdicts
@@ -44,9 +44,13 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
         outcome.y = f"{study.on} accuracy"
         if study.on == "validation" and outcome.curves:
             outcome.notes.append("Values that come from the validation nodes, as most do here, look better on them.")
+        tables = [read_table(study.out / f"{title}.table.csv") for title in outcome.tables]
+        before = max((row.get("seeds") or 0 for rows in tables for row in rows), default=0)
         files = write(outcome, study.out)
         parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
         parts += ["\n".join(outcome.notes)] if outcome.notes else []
         told = verdicts([Tables(study.out, study.dataset, study.head)], each) if study.on == "test" else ""
         parts += [told] if told else []
+        if before > seeds:
+            parts.append(f"A table of {before} seeds was there: --seeds {before} makes it again, from what is kept.")
         yield "\n\n".join([*parts, f"Written to {study.out}: {', '.join(file.name for file in files)}\n"])
