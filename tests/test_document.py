@@ -85,14 +85,12 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     )
     text = verdicts([Tables(folder, "cora", "ridge")], "efficiency")
     assert "- cora: yes, an order of Data Shapley takes 2.50 times as long (PC-Winter 9 orders, 9.0 s" in text
-    assert (
-        "- cora: no, an order of Data Shapley takes 0.50 times as long with softmax models, trained one by one." in text
-    )
+    assert "- cora: no, an order of Data Shapley takes 0.50 times as long with softmax models." in text
     (folder / "cora efficiency softmax.table.csv").write_text(
         "method,orders,seconds an order,seconds in total\nPC-Winter,9,1,9\nData Shapley,8,1.5,12\n"
     )  # measured, so what was extrapolated is not told
     text = verdicts([Tables(folder, "cora", head) for head in ("ridge", "softmax")], "efficiency")
-    assert "trained one by one" not in text
+    assert "with softmax models" not in text
     assert "- cora, softmax head: yes, an order of Data Shapley takes 1.50 times as long" in text
     (folder / "cora add-edges.table.csv").write_text(
         "method,seeds,first 20 %,first 20 % sd,at 10 %,at 10 % sd,share that reaches all,whole graph\n"
@@ -110,11 +108,25 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     )
     (folder / "cora truncation.table.csv").write_text(
         'method,seeds,mean,mean sd\n"0.5-0.7, own",3,0.6,0.001\n"0.5-0.7, path",3,0.6,0.001\n'
+        '"0.9-0.7, own",3,0.601,0.001\n"0.9-0.7, path",3,0.7,0.001\n'
         '"none, own",3,0.6005,0.001\n"none, path",3,0.5,0.001\n'
     )
     text = verdicts([Tables(folder, "cora", "ridge")], "truncation")
-    assert "0.5-0.7 (own, 0.6000) is as good as: none yes (-0.0005)." in text
-    assert "0.5-0.7 (path, 0.6000) is as good as: none no (+0.1000)." in text
+    assert "- cora: as good as none (own, 0.6005): 0.5-0.7 yes (-0.0005), 0.9-0.7 unclear (+0.0005)." in text
+    assert "- cora: as good as none (path, 0.5000): 0.5-0.7 no (+0.1000), 0.9-0.7 no (+0.2000)." in text
+    lines = (folder / "cora truncation.table.csv").read_text().splitlines(keepends=True)
+    (folder / "cora truncation.table.csv").write_text("".join(line for line in lines if "none" not in line))
+    text = verdicts([Tables(folder, "cora", "ridge")], "truncation")
+    assert "- cora: as good as 0.5-0.7 (path, 0.6000): 0.9-0.7 no (+0.1000)." in text
+    (folder / "cora permutations.table.csv").write_text(
+        'method,seeds,mean,mean sd\n"10 orders, own",3,0.7,0.001\n"10 orders, path",3,0.6,0.001\n'
+        '"converged, own",3,0.6,0.001\n"converged, path",3,0.7,0.001\nData Shapley,3,0.65,0.001\n'
+    )
+    text = verdicts([Tables(folder, "cora", "ridge")], "permutations")
+    assert "- cora: converged (own, 0.6000) is better than: 10 orders yes (-0.1000)." in text
+    assert "- cora: converged (path, 0.7000) is better than: 10 orders no (+0.1000)." in text
+    assert "- cora: as good as Data Shapley, 0.6500, by own: 10 orders no (+0.0500), converged yes (-0.0500)." in text
+    assert "- cora: as good as Data Shapley, 0.6500, by path: 10 orders yes (-0.0500), converged no (+0.0500)." in text
     (folder / "cora drop-nodes mixed.table.csv").write_text(
         "method,seeds,mean,mean sd,labelled among the first,labelled among the first sd,labelled in all\n"
         "PC-Winter (own),3,0.3,0.001,0.6,0.01,0.2\nPC-Winter (path),3,0.4,0.001,0.21,0.01,0.2\n"
@@ -165,7 +177,7 @@ def test_one_more_experiment_joins_the_page(study: Study, tmp_path: Path) -> Non
     kept = "method,seeds,mean,mean sd,first 20 %,first 20 % sd,rebound,rebound sd,orders,orders sd,seconds,seconds sd\n"
     kept += "".join(
         row.format(f'"{name}, {level}"') for name in ("10 orders", "converged") for level in ("own", "path")
-    )
+    ) + row.format("Data Shapley")
     (results / "cora permutations.table.csv").write_text(kept)
     list(reproduce(study, "counts", seeds=2))
     list(reproduce(study, "permutations", seeds=2))

@@ -213,8 +213,15 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     text = judge_file(file, graph, "toy", "unlabelled", tmp_path / "out")
     assert "toy judge unlabelled mine" in text
     assert (tmp_path / "out" / "toy judge unlabelled mine.svg").is_file()
+    assert "| rebound |" in text
     with pytest.raises(FileExistsError, match=r"holds toy judge unlabelled mine.csv already: choose another --out"):
         judge_file(file, graph, "toy", "unlabelled", tmp_path / "out")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "toy judge unlabelled mine.notes.md").write_text("precious")
+    with pytest.raises(FileExistsError, match=r"holds toy judge unlabelled mine.notes.md already"):
+        judge_file(file, graph, "toy", "unlabelled", tmp_path / "full")
+    assert (tmp_path / "full" / "toy judge unlabelled mine.notes.md").read_text() == "precious"
+    assert "| rebound |" not in judge_file(file, graph, "toy", "mixed")
     file.write_text("source, target, value\n2, 0, 3.0\n1,5,1\n")
     assert read_ranking(file, graph).items.tolist() == [[0, 2], [1, 5]]
     file.write_text("node,value,value_path\n2,3.0,7\n3,2.5,8\n5,-1e-3,9\n")
@@ -226,6 +233,7 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     text = judge_file(file, graph, "toy")
     assert "toy judge edges mine\n" in text
     assert "4 edges that the file does not name count as 0." in text
+    assert "| first 20 % | at 10 % | share that reaches all | whole graph |\n" in text
     assert "toy judge edges mine on validation\n" in judge_file(file, graph, "toy", on="validation")
     with pytest.raises(ValueError, match="has edges, and --which mixed chooses nodes: leave it out"):
         judge_file(file, graph, "toy", "mixed")
@@ -327,6 +335,8 @@ def test_the_commands(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     refused(call("reproduce", "counts", "--dataset", "demo", "--out", tmp_path / "file"), "cannot be used (not a dir")
     refused(call("reproduce", "counts", "--dataset", "demo", "--max-seconds", "nan"), "--max-seconds is nan, expected")
+    for option in (("--head", "softmax"), ("--max-seconds", 3), ("--on", "validation")):
+        refused(call("reproduce", "counts", "--dataset", "demo", *option), "and counts was asked for: leave")
 
 
 def test_panels_of_own_and_path() -> None:
@@ -341,12 +351,14 @@ def test_panels_of_own_and_path() -> None:
     for name in ("$dear$", "$dear$, somehow"):
         outcome.add(name, 0, curve)
     assert {level: list(methods) for level, methods in _panels(outcome.drawing.bands).items()} == {
-        "": ["a, own", "a, path", "b, b, own", "b, b, path", "$dear$"]
+        "own": ["a", "b, b", "$dear$"],
+        "path": ["a", "b, b", "$dear$"],
     }
+    assert list(_panels(dict.fromkeys(("a", "a, x", "b"), outcome.drawing.bands["a, own"]))[""]) == ["a", "b"]
     svg = draw([outcome.drawing, Outcome("other", x="dropped", curves={"only here": {0: curve}}).drawing])[
         "svg"
     ].decode()
-    assert all(f"<!-- {name} -->" in svg for name in ("a, own", "only here", "$dear$"))
+    assert all(f"<!-- {name} -->" in svg for name in ("toy, own", "toy, path", "other", "only here", "$dear$"))
 
 
 @quiet
@@ -368,14 +380,6 @@ def test_notes_go_with_the_run_that_made_them(tmp_path: Path) -> None:
         list(reproduce(study, "efficiency", seeds=1))
         notes = (tmp_path / "demo efficiency.notes.md").read_text()
         assert ("was to end after" in notes) == (limit is not None)
-
-
-@quiet
-def test_a_table_of_more_seeds_does_not_go_without_a_word(tmp_path: Path, graph: pw.Graph) -> None:
-    study = Study("toy", graph, tmp_path, quick=True, quiet=True)
-    told = ["".join(reproduce(study, "drop-nodes", seeds=seeds)) for seeds in (2, 1, 1)]
-    word = "A table of 2 seeds was there: --seeds 2 makes it again, from what is kept."
-    assert [word in text for text in told] == [False, True, False]
 
 
 def test_figures_are_refused_before_the_work(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:

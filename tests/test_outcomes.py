@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from signal import SIGINT
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,13 +13,14 @@ from matplotlib.figure import Figure
 
 import pcwinter as pw
 from oracles import make_graph, random_graph
+from pcwinter._types import BoolArray
 from pcwinter.baselines import Ranking
-from pcwinter.experiments import add_edges, costs, drop_nodes, variants
+from pcwinter.experiments import add_edges, costs, drop_nodes, reproduce, variants
 from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.figures import _draw_panel, band
 from pcwinter.experiments.output import Outcome
 from pcwinter.experiments.study import QUICK, Interrupted, Study
-from pcwinter.induced import node_game
+from pcwinter.induced import NodeGame, node_game
 from pcwinter.progress import Display
 
 Spent = tuple[int, int, float]  # orders, evaluations, seconds
@@ -152,7 +154,7 @@ def test_edges_are_added_and_the_ranking_is_chosen_by_its_beginning_on_validatio
 
 @pytest.mark.parametrize("head", ["ridge", "softmax"])
 def test_seconds_of_orders_and_evaluations(head: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(costs, "_softmax_models", lambda study: (0.02, 0.1))
+    monkeypatch.setattr(costs, "_softmax_models", lambda study, walked: (0.02, 0.1 if walked == 40 else np.nan))
     mine, theirs = ((10, 1000, 5.0), (20, 4000, 60.0)), ((5, 100, 10.0), (5, 300, 10.0))
     ((_, rows),) = costs.efficiency(Stub(mine=mine, theirs=theirs, head=head), 2).tables.items()
     names = ("orders", "seconds an order", "seconds in total", "microseconds an evaluation")
@@ -185,6 +187,9 @@ def test_variants_of_pc_winter(
     ((_, rows),) = experiment(study, 1).tables.items()
     assert study.asks("own") == study.asks("path") == list(expected.values())
     orders = [given.get("permutations") or 300 for given in expected.values() for _ in range(2)]
+    if experiment is variants.permutations:
+        beside = rows.pop()
+        assert (beside["method"], beside["orders"], beside["seconds"], beside["mean"]) == ("Data Shapley", 40, 8, 0.04)
     assert [row["method"] for row in rows] == [f"{name}, {level}" for name in expected for level in ("own", "path")]
     assert [row["orders"] for row in rows] == orders
     assert [row["seconds"] for row in rows] == pytest.approx([n / 5 for n in orders])
@@ -269,3 +274,45 @@ def test_a_signal_in_the_last_block_ends_the_study(
             rank(study)
     assert study.signal == SIGINT
     assert rank(study).orders == QUICK
+
+
+def test_one_process_at_a_time(tmp_path: Path) -> None:
+    study = Study("toy", GRAPH, tmp_path / "new", quiet=True)
+    with study.alone(), pytest.raises(BlockingIOError, match=r"another process is at work on .*new: wait for it, or"):
+        list(reproduce(study, "counts", seeds=1))
+    assert len(list(reproduce(study, "counts", seeds=1))) == 1
+    for name, which in (("drop_nodes", "unlabelled"), ("drop-nodes", "all")):
+        with pytest.raises(
+            ValueError, match=r"there is no experiment 'drop.nodes.*: choose from counts, drop-nodes unl"
+        ):
+            list(reproduce(study, name, which))
+
+
+def test_a_table_of_more_seeds_does_not_go_without_a_word(tmp_path: Path) -> None:
+    study = Stub(out=tmp_path, quiet=True)
+    told = ["".join(reproduce(study, "permutations", seeds=seeds)) for seeds in (2, 1, 1)]
+    word = "A table of 2 seeds was there: --seeds 2 makes it again, from what is kept."
+    assert [word in text for text in told] == [False, True, False]
+
+
+def test_models_of_nodes_are_those_of_a_truncated_walk() -> None:
+    sizes = []
+
+    class Game:
+        n_players, place = 300, SimpleNamespace(hops=2)
+
+        def changes(self, start: list[int], steps: int, coalition: BoolArray) -> bool:
+            assert coalition[start].all()
+            return coalition.sum() % 2 == 0 and steps == 3  # every other step changes a row
+
+        def utility(self, coalition: BoolArray) -> float:
+            sizes.append(int(coalition.sum()))
+            return 0.0
+
+    order = np.random.default_rng(0).permutation(300)
+    assert costs._node_seconds(cast(NodeGame, Game()), order, 20.5) > 0
+    assert sizes == list(range(2, 43, 2))
+    sizes.clear()
+    costs._node_seconds(cast(NodeGame, Game()), order, 1000.0)
+    assert len(sizes) == 100
+    assert (sizes[0], sizes[-1]) == (2, 300)

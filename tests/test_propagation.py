@@ -14,6 +14,7 @@ from pcwinter.propagation import (
     join,
     local_graphs,
     propagate,
+    propagate_to,
     tree_coefficients,
 )
 from pcwinter.tree import contribution_tree
@@ -86,3 +87,6 @@ def test_propagation_on_the_whole_graph(hops: int) -> None:
     graph = random_graph(1)
     expected = dense_power(graph.training.toarray(), hops) @ graph.features.toarray()
     np.testing.assert_allclose(propagate(graph.training, graph.features, hops).toarray(), expected, atol=1e-12)
+    rows = np.array([4, 0, 2])
+    some = propagate_to(rows, graph.training, graph.features, hops)
+    np.testing.assert_allclose(some.toarray(), expected[rows], atol=1e-12)

@@ -3,6 +3,8 @@
 A checkpoint is an npz of plain arrays with the hash of the others among them, and the hash of what the run is about.
 """
 
+import errno
+import fcntl
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -38,6 +40,21 @@ def replace_file(path: Path, content: bytes) -> None:
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def lock(handle: int, directory: Path) -> bool:
+    """Keep other processes out of a directory that is open as `handle`; False where its file system has no locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BlockingIOError(
+            f"another process is at work on {directory}: wait for it, or name another directory"
+        ) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP):
+            raise
+        return False
+    return True
 
 
 def temporary_name(path: Path) -> Path:

@@ -25,7 +25,7 @@ from pcwinter.heads.ridge import CHUNK, Ridge, inverse_norm, solve
 from pcwinter.heads.softmax import fit_scores
 from pcwinter.metrics import TIE, Metric, class_ends, measure, whole
 from pcwinter.orders import Order, Walk
-from pcwinter.propagation import propagate
+from pcwinter.propagation import propagate, propagate_to
 
 PATIENCE = 5  # steps in a row that must be within the tolerance before a walk is truncated
 
@@ -108,9 +108,9 @@ class NodeGame:
         """(c, v) class-major scores of a coalition with labelled nodes, from scratch."""
         members = np.flatnonzero(coalition)
         inside = sp.csr_array(self.adjacency[members][:, members])
-        labels, n_classes = self.place.label[members], len(self.place.ends) - 1
-        rows = propagate(inside, self.features[members], self.place.hops)[labels >= 0]
-        labels = labels[labels >= 0]
+        labelled, n_classes = np.flatnonzero(self.place.label[members] >= 0), len(self.place.ends) - 1
+        rows = propagate_to(labelled, inside, self.features[members], self.place.hops)
+        labels = self.place.label[members[labelled]]
         if self.recipe is not None:
             models = fit_scores(rows, labels, [np.arange(len(labels))], n_classes, self.recipe, self.validation)
             return models.reshape(n_classes, -1)

@@ -13,7 +13,7 @@ from pcwinter.graph import Graph
 from pcwinter.heads.softmax import Softmax
 from pcwinter.heads.trainer import scores, train
 from pcwinter.metrics import predictions
-from pcwinter.propagation import normalized, propagate
+from pcwinter.propagation import propagate, propagate_to
 
 ON = ("test", "validation")
 
@@ -51,12 +51,8 @@ class Judge:
             labelled = labelled[keep[labelled]]
         if not len(labelled):
             return float(np.mean(graph.labels[self.nodes] == 0))
-        step = normalized(adjacency)
-        rows = step[labelled]  # only their rows are needed, which is much less than all
-        for _ in range(self.hops - 1):
-            rows = rows @ step
         weights = train(
-            sp.csr_array(rows @ graph.features),
+            propagate_to(labelled, adjacency, graph.features, self.hops),
             graph.labels[labelled],
             [np.arange(len(labelled))],
             graph.n_classes,

@@ -191,6 +191,15 @@ def propagate(adjacency: Sparse, features: Sparse, hops: int) -> Sparse:
     return features
 
 
+def propagate_to(rows: IntArray, adjacency: Sparse, features: Sparse, hops: int) -> Sparse:
+    """(r, d) some rows of `propagate`, without the others: much less work where they are few."""
+    step = normalized(adjacency)
+    reached = step[rows]
+    for _ in range(hops - 1):
+        reached = reached @ step
+    return sp.csr_array(reached @ features)
+
+
 def normalized(adjacency: Sparse) -> Sparse:
     """D^-1/2 (A + I) D^-1/2, with D the row sums of A + I."""
     looped = sp.csr_array(adjacency + sp.eye_array(adjacency.shape[0], format="csr"))

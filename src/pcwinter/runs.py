@@ -5,8 +5,6 @@ after it was interrupted, in whatever way.
 """
 
 import csv
-import errno
-import fcntl
 import json
 import os
 import platform
@@ -25,7 +23,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pcwinter.checkpoints import NAMES, Checkpoints, digest, replace_file, temporary_name
+from pcwinter.checkpoints import NAMES, Checkpoints, digest, lock, replace_file, temporary_name
 from pcwinter.graph import Graph
 from pcwinter.results import read_story
 from pcwinter.tree import LEVELS
@@ -68,7 +66,7 @@ class Directory:
         try:
             self.out.mkdir(parents=True, exist_ok=True)
             self.handle = os.open(self.out, os.O_RDONLY)
-            self._lock()
+            self.mine = lock(self.handle, self.out)
             check_directory(self.out, resume=self.resume)  # another process may have been here meanwhile
         except BaseException as error:
             self._leave()
@@ -180,18 +178,6 @@ class Directory:
             "versions": _versions(),
         }
         replace_file(self.out / "run.json", _json(told))
-
-    def _lock(self) -> None:
-        try:
-            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self.mine = True
-        except BlockingIOError:
-            raise BlockingIOError(
-                f"another process is at work on {self.out}: wait for it, or name another directory"
-            ) from None
-        except OSError as error:
-            if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP):  # a file system without locks
-                raise
 
     def _leave(self) -> None:
         """Give the place free; what was made for nothing goes."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pcwinter.experiments.output import Outcome, spread
+from pcwinter.experiments.output import Outcome, edges_summary, spread
 from pcwinter.experiments.paper import EDGES
 from pcwinter.experiments.study import Study
 from pcwinter.experiments.variants import ORDERS
@@ -42,26 +42,11 @@ def run(study: Study, seeds: int) -> Outcome:
     times = ", ".join(f"{count} \N{MULTIPLICATION SIGN} {name}" for name, count in chosen.most_common())
     outcome.notes.append(f"Chosen on the validation graph: {times}.")
     paper, _ = EDGES.get(study.dataset, (None, None)) if study.on == "test" else (None, None)
-    rows = []
-    for row in outcome.summary():
-        curves = list(outcome.curves[str(row["method"])].values())
-        shares = [curve.count / curve.count[-1] for curve in curves]
-        full = [curve.accuracy[-1] for curve in curves]
-        reach = [
-            float(share[np.argmax(curve.accuracy >= goal)])
-            for share, curve, goal in zip(shares, curves, full, strict=True)
-        ]
-        tenth = [float(np.interp(0.1, share, curve.accuracy)) for share, curve in zip(shares, curves, strict=True)]
-        rows.append(
-            {
-                **{name: number for name, number in row.items() if "rebound" not in name},
-                **spread("at 10 %", tenth),
-                "paper at 10 %": paper if row["method"] == "PC-Winter (own)" else None,
-                **spread("share that reaches all", reach),
-                "whole graph": float(np.mean(full)),
-            }
-        )
+    rows = edges_summary(outcome)
+    for row in rows:
+        if row["method"] == "PC-Winter (own)":
+            row["paper at 10 %"] = paper
         if orders := sampled.get(str(row["method"])):
-            rows[-1] |= spread("orders", orders)
+            row |= spread("orders", orders)
     outcome.tables[outcome.name] = rows
     return outcome

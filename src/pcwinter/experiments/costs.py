@@ -8,15 +8,14 @@ from pcwinter._types import IntArray
 from pcwinter.experiments.output import Outcome, Row, spread
 from pcwinter.experiments.paper import HOURS, RETRAININGS
 from pcwinter.experiments.study import Study
-from pcwinter.game import GraphGame
 from pcwinter.induced import NodeGame, node_game
 from pcwinter.metrics import METRICS
-from pcwinter.orders import expected_visits, sampler
+from pcwinter.orders import Order, expected_visits, sampler
 from pcwinter.tree import contribution_tree
 from pcwinter.valuation import graph_game
 from pcwinter.workers import one_thread
 
-MODELS = 100  # of the softmax head, to tell what one takes
+MODELS = 100  # of Data Shapley with the softmax head, to tell what one takes
 
 
 def counts(study: Study, seeds: int) -> Outcome:
@@ -72,8 +71,12 @@ def efficiency(study: Study, seeds: int) -> Outcome:
             }
         )
     if study.head == "ridge":
-        for method, model in zip(methods, _softmax_models(study), strict=True):
-            models = float(np.mean([ranking.evaluations / ranking.orders for ranking in methods[method]]))
+        models_an_order = {
+            method: float(np.mean([ranking.evaluations / ranking.orders for ranking in rankings]))
+            for method, rankings in methods.items()
+        }
+        seconds = _softmax_models(study, models_an_order["Data Shapley"])
+        for (method, models), model in zip(models_an_order.items(), seconds, strict=True):
             rows.append(
                 {
                     "method": f"{method}, softmax",
@@ -85,35 +88,47 @@ def efficiency(study: Study, seeds: int) -> Outcome:
                 }
             )
         outcome.notes.append(
-            f"The softmax head's time is that of {MODELS} models along one whole order, each from scratch, times the "
-            "evaluations above; `--head softmax` measures whole valuations."
+            "The softmax head's time is that of some models along one order, times the evaluations above; "
+            "`--head softmax` measures whole valuations."
         )
     outcome.tables[outcome.name] = rows
     return outcome
 
 
 @one_thread()
-def _softmax_models(study: Study) -> tuple[float, float]:
-    """Seconds of a softmax model, mean along an order of players, and along one of nodes."""
+def _softmax_models(study: Study, walked: float) -> tuple[float, float]:
+    """Seconds of a softmax model, mean along an order of players, and along the first `walked` models of one of nodes.
+
+    Players: as a walk trains them, two for every tree, its root alone and all of it. Nodes: some of those that a walk
+    trains one by one until it is truncated.
+    """
     tree = contribution_tree(study.graph, study.hops)
-    study.say(f"training {MODELS} softmax models of each method, to tell what one takes")
+    study.say("training some softmax models of each method, to tell what one takes")
     players, _, _ = graph_game(study.graph, tree, "softmax")
-    nodes = node_game(study.graph, hops=study.hops, metric=METRICS["accuracy"], head=study.graph.recipe)
     rng = np.random.default_rng(0)
-    order = sampler(tree, "dfs", study.truncation)(rng)
-    anyone = np.arange(nodes.n_players)
-    return (
-        _seconds(players, order.players, np.flatnonzero(order.visited)),
-        _seconds(nodes, rng.permutation(anyone), anyone),
-    )
-
-
-def _seconds(game: GraphGame | NodeGame, order: IntArray, visits: IntArray) -> float:
-    """Mean over equally spaced visits."""
-    place = np.argsort(order)
-    game.utility(place >= 0)  # compiles, if it must
-    some = visits[np.unique(np.linspace(0, len(visits) - 1, MODELS).astype(np.int64))]
+    order = sampler(tree, "dfs")(rng)
+    order = Order(order.players, tree.parent[order.players] < 0)
+    players.prepare(order)
     began = time.perf_counter()
-    for visit in some.tolist():
-        game.utility(place <= visit)
+    walk = players.walk(order)
+    mine = (time.perf_counter() - began) / (walk.evaluations + walk.baselines)
+    nodes = node_game(study.graph, hops=study.hops, metric=METRICS["accuracy"], head=study.graph.recipe)
+    return mine, _node_seconds(nodes, rng.permutation(nodes.n_players), walked)
+
+
+def _node_seconds(game: NodeGame, order: IntArray, walked: float) -> float:
+    """Mean over equally spaced models of a walk."""
+    coalition = np.zeros(game.n_players, dtype=np.bool_)
+    steps: list[int] = []
+    for step, player in enumerate(order.tolist()):
+        coalition[player] = True
+        if game.changes([player], game.place.hops + 1, coalition):
+            steps.append(step)
+        if len(steps) >= walked:
+            break
+    place = np.argsort(order)
+    some = np.unique(np.linspace(0, len(steps) - 1, MODELS).astype(np.int64))
+    began = time.perf_counter()
+    for step in np.array(steps)[some].tolist():
+        game.utility(place <= step)
     return (time.perf_counter() - began) / len(some)

@@ -59,6 +59,11 @@ def to_drop(graph: Graph, nodes: IntArray, which: str) -> IntArray:
     return nodes[labelled if which == "labelled" else ~labelled]
 
 
+def dropped(which: str) -> str:
+    """What a curve of such nodes is over."""
+    return "nodes dropped" if which == "mixed" else f"{which} nodes dropped"
+
+
 def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> IntArray:
     """All edges of the training graph, best first; those that the ranking does not know have the value `rest`."""
     n, every = graph.n_nodes, all_edges(graph)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pcwinter.baselines import Ranking, near_nodes
-from pcwinter.experiments.curves import droppable
+from pcwinter.experiments.curves import droppable, dropped
 from pcwinter.experiments.output import Outcome, Row, spread
 from pcwinter.experiments.study import Study
 
@@ -14,7 +14,7 @@ ENOUGH = 0.95  # of a budget: a run that has spent so little more is not repeate
 
 def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
     """Curves of all methods, and for unlabelled nodes the fair comparison with Data Shapley."""
-    outcome = Outcome(study.title(f"drop-nodes {which}"), x=f"{which} nodes dropped")
+    outcome = Outcome(study.title(f"drop-nodes {which}"), x=dropped(which))
     shares: dict[str, list[float]] = {}
     costs: dict[str, list[Ranking]] = {}
     for seed in range(seeds):
@@ -27,11 +27,9 @@ def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
             first = droppable(study.graph, ranking, which, seed)[: len(study.graph.train)]
             shares.setdefault(name, []).append(float(np.isin(first, study.graph.train).mean()))
             costs.setdefault(name, []).append(ranking)
-    rows = outcome.summary()
+    rows = outcome.summary(rebound=which == "unlabelled")  # otherwise the last point has no labelled node, and no model
     labelled = len(study.graph.train) / len(near_nodes(study.graph, study.hops))
     for row in rows:
-        if which != "unlabelled":  # the last point has no labelled node, and no model
-            del row["rebound"], row["rebound sd"]
         found = costs[str(row["method"])]
         if found[0].orders:
             row |= spread("orders", [ranking.orders for ranking in found])
@@ -49,7 +47,8 @@ def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
 def fair(study: Study, seeds: int) -> list[Row]:
     """PC-Winter and Data Shapley by the same rule, with equal evaluations, and in equal time.
 
-    Equal to 5 %, and to the ten orders after which Data Shapley looks at its budget.
+    Equal to 5 %, and to the ten orders after which Data Shapley looks at its budget; PC-Winter is given the orders that
+    its first run made in such a time.
     """
     found: dict[tuple[str, str], list[tuple[float, Ranking]]] = {}
 

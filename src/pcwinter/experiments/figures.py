@@ -109,7 +109,7 @@ def draw(drawings: Sequence[Drawing]) -> dict[str, bytes]:
     with mpl.rc_context({"svg.hashsalt": "pcwinter", "axes.spines.top": False, "axes.spines.right": False}):
         shape = (1, len(levels)) if n == 1 else (len(levels), n)
         size = (6.4, 4.2) if shape == (1, 1) else (3.4 * shape[1], 3.1 * shape[0])
-        columns = max(1, int(size[0] / (0.6 + 0.085 * max(map(len, methods)))))  # as many as fit, in inches
+        columns = max(1, int(size[0] / (0.6 + 0.072 * max(map(len, methods)))))  # as many as fit, in inches
         size = (size[0], size[1] + 0.2 * -(-len(methods) // columns))
         figure, grid = plt.subplots(*shape, figsize=size, layout="constrained", squeeze=False, sharey=n == 1)
         places = grid.T.ravel()  # all panels of the first outcome, all of the second, ...
@@ -139,17 +139,23 @@ def _plain(text: str) -> str:
 
 
 def _panels(bands: dict[str, Band]) -> dict[str, dict[str, Band]]:
-    """The bands of each panel by method; one panel without a name unless all methods are by own or path.
+    """The bands of each panel by method; one panel without a name unless there are methods by own or path.
 
-    In the one panel, "a, somehow" is not drawn beside "a": such variants are for the table.
+    Methods that are by neither stand in each. "a, somehow" is not drawn beside "a": such variants are for the table.
     """
     split = {method: method.rpartition(", ") for method in bands}
-    if not {level for _, _, level in split.values()} <= {"own", "path"}:
-        return {"": {method: found for method, found in bands.items() if split[method][0] not in bands}}
-    panels: dict[str, dict[str, Band]] = {}
-    for method, (name, _, level) in split.items():
-        panels.setdefault(level, {})[name] = bands[method]
-    return panels
+    split = {method: parts for method, parts in split.items() if parts[0] not in bands}
+    levels = dict.fromkeys(level for _, _, level in split.values() if level in ("own", "path"))
+    if not levels:
+        return {"": {method: bands[method] for method in split}}
+    return {
+        level: {
+            name if end in levels else method: bands[method]
+            for method, (name, _, end) in split.items()
+            if end == level or end not in levels
+        }
+        for level in levels
+    }
 
 
 def _draw_panel(axes: "Axes", bands: dict[str, Band], styles: dict[str, tuple[str, Any]]) -> None:

@@ -38,7 +38,7 @@ class Outcome:
             self.name, self.x, self.y, {name: band([*found.values()]) for name, found in self.curves.items()}
         )
 
-    def summary(self) -> list[Row]:
+    def summary(self, *, rebound: bool = True) -> list[Row]:
         """One line per method: mean along the curve, over its first fifth, and how far it rises again at the end."""
         rows = []
         for method, by_seed in self.curves.items():
@@ -49,10 +49,30 @@ class Outcome:
                     "seeds": len(curves),
                     **spread("mean", [curve.mean for curve in curves]),
                     **spread("first 20 %", [curve.early for curve in curves]),
-                    **spread("rebound", [curve.rebound for curve in curves]),
+                    **(spread("rebound", [curve.rebound for curve in curves]) if rebound else {}),
                 }
             )
         return rows
+
+
+def edges_summary(outcome: Outcome) -> list[Row]:
+    """One line per method whose curves add edges: what a tenth of them reaches, and the share that reaches all."""
+    rows = outcome.summary(rebound=False)
+    for row in rows:
+        curves = list(outcome.curves[str(row["method"])].values())
+        shares = [curve.count / curve.count[-1] for curve in curves]
+        full = [curve.accuracy[-1] for curve in curves]
+        tenth = [float(np.interp(0.1, share, curve.accuracy)) for share, curve in zip(shares, curves, strict=True)]
+        reach = [
+            float(share[np.argmax(curve.accuracy >= goal)])
+            for share, curve, goal in zip(shares, curves, full, strict=True)
+        ]
+        row |= {
+            **spread("at 10 %", tenth),
+            **spread("share that reaches all", reach),
+            "whole graph": float(np.mean(full)),
+        }
+    return rows
 
 
 def spread(name: str, numbers: list[float]) -> dict[str, float]:

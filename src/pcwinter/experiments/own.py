@@ -8,9 +8,9 @@ import numpy as np
 
 from pcwinter._options import whole_number
 from pcwinter.baselines import Ranking, all_edges, degree, near_nodes, random_edges, random_nodes
-from pcwinter.experiments.curves import Curve, addable, droppable, judged, to_drop
+from pcwinter.experiments.curves import Curve, addable, droppable, dropped, judged, to_drop
 from pcwinter.experiments.figures import check_figures
-from pcwinter.experiments.output import Outcome, markdown, write
+from pcwinter.experiments.output import Outcome, edges_summary, markdown, write
 from pcwinter.graph import Graph
 from pcwinter.judging import Judge
 from pcwinter.progress import now_and_then
@@ -47,11 +47,11 @@ def judge_file(
         outcome = Outcome(f"{dataset} judge edges {ranking.method}{suffix}", x="edges added")
     else:
         ranking, text = _near(ranking, graph, which, file)
-        outcome = Outcome(f"{dataset} judge {which} {ranking.method}{suffix}", x=f"{which} nodes dropped")
+        outcome = Outcome(f"{dataset} judge {which} {ranking.method}{suffix}", x=dropped(which))
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        if (out / f"{outcome.name}.csv").exists():
-            raise FileExistsError(f"{out} holds {outcome.name}.csv already: choose another --out, or move it away")
+        if taken := sorted(path.name for path in out.iterdir() if path.name.startswith(f"{outcome.name}.")):
+            raise FileExistsError(f"{out} holds {taken[0]} already: choose another --out, or move it away")
     judge, outcome.y = Judge(graph, on=on), f"{on} accuracy"
     known: dict[bytes, Curve] = {}  # without ties all seeds have one curve
     for seed in range(seeds):
@@ -62,7 +62,7 @@ def judge_file(
             if order.tobytes() not in known:
                 known[order.tobytes()] = judged(judge, order, workers=workers, progress=told)
             outcome.add(each.method, seed, known[order.tobytes()])
-    outcome.tables[outcome.name] = outcome.summary()
+    outcome.tables[outcome.name] = edges_summary(outcome) if edges else outcome.summary(rebound=which == "unlabelled")
     text = f"{outcome.name}\n\n{markdown(outcome.tables[outcome.name])}{text}"
     if out is not None:
         files = write(outcome, out)

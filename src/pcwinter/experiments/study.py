@@ -1,9 +1,11 @@
 """Dataset -> rankings: every valuation that an experiment needs, computed once, kept on disk, and resumed."""
 
 import json
+import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -28,7 +30,7 @@ from pcwinter.baselines import (
     random_edges,
     random_nodes,
 )
-from pcwinter.checkpoints import Checkpoints, replace_file, temporary_name
+from pcwinter.checkpoints import Checkpoints, lock, replace_file, temporary_name
 from pcwinter.datasets import DATASETS, load
 from pcwinter.experiments.curves import Curve, addable, droppable, judged
 from pcwinter.experiments.kept import keep, kept
@@ -113,9 +115,19 @@ class Study:
         if not self.quiet:
             Display().say(f"{self.dataset}: {sentence}")
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out, which would write the same files."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.out, os.O_RDONLY)
+        try:
+            lock(handle, self.out)
+            yield
+        finally:
+            os.close(handle)
+
     def tell(self) -> None:
         """Write down what was studied, and how; refuse a place that is not a study's."""
-        self.out.mkdir(parents=True, exist_ok=True)
         strange = {path.name for path in self.out.iterdir()} - OURS
         if strange and not is_study(self.out):
             raise FileExistsError(

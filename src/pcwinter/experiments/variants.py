@@ -22,10 +22,10 @@ def ablation(study: Study, seeds: int) -> Outcome:
 
 
 def permutations(study: Study, seeds: int) -> Outcome:
-    """10, 50 and 100 orders, and as many as it takes to converge."""
+    """10, 50 and 100 orders, and as many as it takes to converge; Data Shapley beside them."""
     numbers = (10, QUICK) if study.quick else NUMBERS
     options: dict[str, dict[str, Any]] = {f"{n} orders" if n else "converged": {"permutations": n} for n in numbers}
-    return _compare(study, seeds, "permutations", options)
+    return _compare(study, seeds, "permutations", options, shapley=True)
 
 
 def truncation(study: Study, seeds: int) -> Outcome:
@@ -36,18 +36,24 @@ def truncation(study: Study, seeds: int) -> Outcome:
     return _compare(study, seeds, "truncation", options)
 
 
-def _compare(study: Study, seeds: int, name: str, options: dict[str, dict[str, Any]]) -> Outcome:
+def _compare(
+    study: Study, seeds: int, name: str, options: dict[str, dict[str, Any]], *, shapley: bool = False
+) -> Outcome:
     outcome = Outcome(study.title(name), x="unlabelled nodes dropped")
     orders: dict[str, list[float]] = {}
     took: dict[str, list[float]] = {}
     for seed in range(seeds):
+        rankings = {}
         for variant, given in options.items():
             for level in ("own", "path"):
                 method = f"{variant}, {level}"
-                ranking = study.pc_winter(level, seed, method=method, **given)
-                outcome.add(method, seed, study.dropping(ranking, seed))
-                orders.setdefault(method, []).append(ranking.orders)
-                took.setdefault(method, []).append(ranking.seconds)
+                rankings[method] = study.pc_winter(level, seed, method=method, **given)
+        if shapley:
+            rankings["Data Shapley"] = study.data_shapley(seed)
+        for method, ranking in rankings.items():
+            outcome.add(method, seed, study.dropping(ranking, seed))
+            orders.setdefault(method, []).append(ranking.orders)
+            took.setdefault(method, []).append(ranking.seconds)
     rows = []
     for row in outcome.summary():
         method = str(row["method"])
