@@ -273,6 +273,8 @@ def test_near_nodes(hops: int) -> None:
     graph = random_graph(5, n=30, probability=0.05)
     far = np.min([distances(graph.training.toarray(), int(r)) for r in graph.train], axis=0)
     assert baselines.near_nodes(graph, hops).tolist() == np.flatnonzero(far <= hops).tolist()
+    with pytest.raises(ValueError, match=r"hops is 2\.5, expected a whole number of at least 1"):
+        baselines.degree(graph, hops=2.5)  # type: ignore[arg-type]
 
 
 def shortest_paths(adjacency: Floats, source: int, target: int) -> list[list[int]]:

@@ -326,7 +326,7 @@ def knn_values(right: FloatArray, k: int) -> FloatArray:
 
 def near_nodes(graph: Graph, hops: int) -> IntArray:
     """Nodes within `hops` steps of a labelled node: those that have players."""
-    return np.flatnonzero(steps_to_labelled(graph, hops) >= 0)
+    return np.flatnonzero(steps_to_labelled(graph, whole_number("hops", hops, 1)) >= 0)
 
 
 def all_edges(graph: Graph) -> IntArray:
