@@ -49,10 +49,10 @@ lowest point to the end; after ± the standard deviation over seeds. A line of a
 goes from the least to the most. Times are of one process, or of as many as a note tells, beside other work on a
 machine with two cores: compare them with each other, not across datasets."""
 
-VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the means
-over seeds, and unclear where that could be chance (Welch's t at 5 %, seeds taken as independent). What
-is to be "as good" is so unless its mean is worse, and not so only if that is hardly chance. Times are compared as they
-are."""
+VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the
+means over seeds, and unclear where that could be chance (Welch's t at 5 %, seeds taken as independent; every
+comparison by itself, so that of twenty without a difference one is told as a yes or a no). What is to be "as good" is
+so unless its mean is worse, and not so only if that is hardly chance. Times are compared as they are."""
 
 
 def document(out: Path, docs: Path) -> Path:
