@@ -10,7 +10,17 @@ ORDERS = ("dfs", "level", "precedence", "free")
 FEATURES = ("row", "standard", "none")
 ON = ("test", "validation")
 WHICH = ("unlabelled", "labelled", "mixed")
-EXPERIMENTS = ("drop-nodes", "add-edges", "ablation", "permutations", "truncation", "efficiency", "counts", "all")
+EXPERIMENTS = (
+    "drop-nodes",
+    "add-edges",
+    "fresh-splits",
+    "ablation",
+    "permutations",
+    "truncation",
+    "efficiency",
+    "counts",
+    "all",
+)
 
 
 def at_home(ctx: click.Context, param: click.Parameter, given: Path | None) -> Path | None:

@@ -2,6 +2,7 @@
 
 import warnings
 from pathlib import Path
+from signal import SIGINT
 from typing import Any
 
 import click
@@ -56,7 +57,8 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     """Repeat an experiment of the paper on a graph, and write its tables and figures.
 
     What is done is kept in DIR/DATASET, with --quick in "DIR/DATASET quick": the same command goes on after an
-    interruption, and experiments share their values. `all` runs every experiment that the paper has.
+    interruption, and experiments share their values. `fresh-splits` is add-edges with a split drawn
+    anew for every seed; `all` runs every experiment.
 
     \b
     Examples:
@@ -76,9 +78,9 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
             for text in repeat(study, name, which, seeds):
                 if not quiet:
                     click.echo(text)
-        except (Interrupted, KeyboardInterrupt):
+        except (Interrupted, KeyboardInterrupt) as error:
             click.echo("Interrupted: the same command goes on from here.", err=True)
-            return 128 + (study.signal or 2)
+            return 128 + int((*error.args, SIGINT)[0])
     return 0
 
 

@@ -18,6 +18,7 @@ EXPERIMENTS: dict[str, Callable[[Study, int], Outcome]] = {
     "counts": costs.counts,
     **{f"drop-nodes {which}": partial(drop_nodes.run, which=which) for which in WHICH},
     "add-edges": add_edges.run,
+    "fresh-splits": partial(add_edges.run, fresh=True),
     "permutations": variants.permutations,
     "truncation": variants.truncation,
     "efficiency": costs.efficiency,

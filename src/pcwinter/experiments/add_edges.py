@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.output import Outcome, edges_summary, spread
 from pcwinter.experiments.paper import EDGES
 from pcwinter.experiments.study import Study
@@ -12,41 +13,55 @@ from pcwinter.experiments.variants import ORDERS
 
 LEVELS = {"PC-Winter (own)": "edge", "PC-Winter (path)": "edge path"}
 PLAIN = {"random": "random edges", "betweenness": "betweenness", "leave-one-out": "leave-one-out edges"}
+CHOSEN = "PC-Winter (chosen on validation)"
 
 
-def run(study: Study, seeds: int) -> Outcome:
+def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
     """Curves of all methods; the share of edges that reaches the accuracy of the whole graph.
 
-    Which of PC-Winter's rankings is best differs from graph to graph: one is chosen on the validation graph.
+    Which of PC-Winter's rankings is best differs from graph to graph: one is chosen on the validation graph. With
+    `fresh` every seed has a split of its own, and methods are compared split by split.
     """
-    outcome = Outcome(study.title("add-edges"), x="edges added")
+    outcome = Outcome(
+        study.title("fresh-splits" if fresh else "add-edges"), x="% of the edges added" if fresh else "edges added"
+    )
     untruncated: dict[str, Any] = {"truncation": (), "permutations": None if study.quick else ORDERS}
     chosen: Counter[str] = Counter()
     sampled: dict[str, list[float]] = {}
     for seed in range(seeds):
-        mine = {name: study.pc_winter(level, seed) for name, level in LEVELS.items()}
-        mine |= {
-            f"{name}, no truncation": study.pc_winter(level, seed, **untruncated) for name, level in LEVELS.items()
-        }
-        early = {name: study.adding(ranking, seed, on="validation").early for name, ranking in mine.items()}
+        here = study.fresh(seed) if fresh else study
+        mine = {name: here.pc_winter(level, seed) for name, level in LEVELS.items()}
+        mine |= {f"{name}, no truncation": here.pc_winter(level, seed, **untruncated) for name, level in LEVELS.items()}
+        early = {name: here.adding(ranking, seed, on="validation").early for name, ranking in mine.items()}
         best = max(early, key=early.__getitem__)
         chosen[best] += 1
-        rankings = mine | {"PC-Winter (chosen on validation)": mine[best]}
-        rankings |= {name: study.baseline(method, seed) for name, method in PLAIN.items()}
+        rankings = mine | {CHOSEN: mine[best]}
+        rankings |= {name: here.baseline(method, seed) for name, method in PLAIN.items()}
+        curves = {name: here.adding(ranking, seed) for name, ranking in rankings.items()}
+        curves["PC-Winter (own), edges without players last"] = here.adding(mine["PC-Winter (own)"], seed, rest=-np.inf)
+        for name, curve in curves.items():
+            outcome.add(name, seed, _in_percent(curve) if fresh else curve)
         for name, ranking in rankings.items():
-            outcome.add(name, seed, study.adding(ranking, seed))
             if ranking.orders:
                 sampled.setdefault(name, []).append(ranking.orders)
-        last = study.adding(mine["PC-Winter (own)"], seed, rest=-np.inf)
-        outcome.add("PC-Winter (own), edges without players last", seed, last)
     times = ", ".join(f"{count} \N{MULTIPLICATION SIGN} {name}" for name, count in chosen.most_common())
     outcome.notes.append(f"Chosen on the validation graph: {times}.")
-    paper, _ = EDGES.get(study.dataset, (None, None)) if study.on == "test" else (None, None)
+    paper, _ = EDGES.get(study.dataset, (None, None)) if study.on == "test" and not fresh else (None, None)
     rows = edges_summary(outcome)
     for row in rows:
         if row["method"] == "PC-Winter (own)":
             row["paper at 10 %"] = paper
         if orders := sampled.get(str(row["method"])):
             row |= spread("orders", orders)
+        if fresh:
+            own, choice = (outcome.curves[name].values() for name in (str(row["method"]), CHOSEN))
+            row |= spread("10 % over all", [curve.at(0.1) - curve.accuracy[-1] for curve in own])
+            if row["method"] != CHOSEN:
+                row |= spread("choice ahead by", [a.early - b.early for a, b in zip(choice, own, strict=True)])
     outcome.tables[outcome.name] = rows
     return outcome
+
+
+def _in_percent(curve: Curve) -> Curve:
+    """Over shares of the edges, of which every split has another number."""
+    return Curve(np.round(100 * curve.count / curve.count[-1]).astype(np.int64), curve.accuracy)

@@ -33,6 +33,15 @@ class Curve:
         """Mean over the first fifth."""
         return float(self.accuracy[self.count <= round(0.2 * self.count[-1])].mean())
 
+    def at(self, share: float) -> float:
+        """Accuracy after this share of all steps, between points on a straight line."""
+        return float(np.interp(share, self.count / self.count[-1], self.accuracy))
+
+    @property
+    def reach(self) -> float:
+        """Share of all steps after which the accuracy is first that of the last."""
+        return float(self.count[np.argmax(self.accuracy >= self.accuracy[-1])] / self.count[-1])
+
     @property
     def rebound(self) -> float:
         """How far the accuracy rises again at the end, where what harms goes last."""

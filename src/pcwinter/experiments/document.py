@@ -21,6 +21,7 @@ TITLES = {
     "drop-nodes labelled": "Dropping labelled nodes, best first (lower is better)",
     "drop-nodes mixed": "Dropping labelled and unlabelled nodes, best first (lower is better)",
     "add-edges": "Adding edges, best first (higher is better)",
+    "fresh-splits": "Adding edges on splits drawn anew (higher is better)",
     "ablation": "Without the level constraint, without precedence, without both",
     "permutations": "Numbers of orders",
     "truncation": "Truncation ratios",

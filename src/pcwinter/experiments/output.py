@@ -60,17 +60,10 @@ def edges_summary(outcome: Outcome) -> list[Row]:
     rows = outcome.summary(rebound=False)
     for row in rows:
         curves = list(outcome.curves[str(row["method"])].values())
-        shares = [curve.count / curve.count[-1] for curve in curves]
-        full = [curve.accuracy[-1] for curve in curves]
-        tenth = [float(np.interp(0.1, share, curve.accuracy)) for share, curve in zip(shares, curves, strict=True)]
-        reach = [
-            float(share[np.argmax(curve.accuracy >= goal)])
-            for share, curve, goal in zip(shares, curves, full, strict=True)
-        ]
         row |= {
-            **spread("at 10 %", tenth),
-            **spread("share that reaches all", reach),
-            "whole graph": float(np.mean(full)),
+            **spread("at 10 %", [curve.at(0.1) for curve in curves]),
+            **spread("share that reaches all", [curve.reach for curve in curves]),
+            "whole graph": float(np.mean([curve.accuracy[-1] for curve in curves])),
         }
     return rows
 

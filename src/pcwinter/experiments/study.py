@@ -51,7 +51,7 @@ OURS = {"runs", "rankings", "curves", "curves on validation", *(temporary_name(P
 
 
 class Interrupted(Exception):
-    """A signal asked for an end; what was done is kept."""
+    """A signal, the argument, asked for an end; what was done is kept."""
 
 
 @dataclass(eq=False)
@@ -70,7 +70,7 @@ class Study:
     orders: int | None = None  # of every family in the ablation
     on: str = "test"  # where rankings are judged
     quiet: bool = False
-    signal: int = 0
+    data: str | None = None  # folder of the public graphs
     used: dict[str, Ranking] = field(default_factory=dict)  # by the experiment under way
     _known: dict[str, Ranking] = field(default_factory=dict)
     _last: tuple[str, Values] | None = None  # own, path and edge values come from one run
@@ -145,6 +145,10 @@ class Study:
             "pcwinter": metadata.version("pcwinter"),
         }
         replace_file(self.out / STUDY[self.head != "ridge"], json.dumps(facts, indent=2).encode())
+
+    def fresh(self, seed: int) -> "Study":
+        """The same study on a split that is drawn anew."""
+        return replace(self, graph=load(self.dataset, data=self.data, seed=seed), _last=None)
 
     @property
     def _bound(self) -> str:
@@ -293,8 +297,7 @@ class Study:
 
     def _finish(self, display: Display, status: str, what: str, took: float) -> None:
         if display.signal:  # even if the valuation came to its own end meanwhile: it is kept
-            self.signal = display.signal
-            raise Interrupted
+            raise Interrupted(display.signal)
         self.say(f"{what}: {status} {took:.1f} s")
 
     def _about(self, *parts: object) -> str:
@@ -370,6 +373,7 @@ def open_study(
         orders=None if orders is None else whole_number("orders", orders, 1),
         on=on,
         quiet=quiet,
+        data=data,
     )
 
 
