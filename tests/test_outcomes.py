@@ -21,6 +21,7 @@ from pcwinter.experiments.figures import _draw_panel, band
 from pcwinter.experiments.output import Outcome
 from pcwinter.experiments.study import QUICK, Interrupted, Study
 from pcwinter.induced import NodeGame, node_game
+from pcwinter.judging import Judge
 from pcwinter.progress import Display
 
 Spent = tuple[int, int, float]  # orders, evaluations, seconds
@@ -39,6 +40,7 @@ class Stub(Study):
     mine: tuple[Spent, ...] = ((100, 1000, 20.0), (100, 1000, 4.0))  # of PC-Winter, by seed
     theirs: tuple[Spent, ...] = ((40, 4000, 8.0), (50, 250, 8.0))  # of Data Shapley
     added: dict[tuple[str, str, float], list[float]] = field(default_factory=dict)  # by method, on and rest
+    sizes: tuple[int, ...] = (0, 1, 4, 10, 20)  # numbers of edges added
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     def pc_winter(self, level: str, seed: int, *, method: str | None = None, **options: Any) -> Ranking:
@@ -61,7 +63,7 @@ class Stub(Study):
 
     def adding(self, ranking: Ranking, seed: int, rest: float = 0.0, on: str | None = None) -> Curve:
         accuracy = self.added.get((ranking.method, on or self.on, rest), [0.1] * 5)
-        return Curve(np.array([0, 1, 4, 10, 20]), np.array(accuracy))
+        return Curve(np.array(self.sizes), np.array(accuracy))
 
     def _made(self, method: str, seed: int, spent: Spent, share: float = 1.0) -> Ranking:
         best = np.isin(np.arange(6), LEAD.get(method, ([4, 5], [4, 5]))[seed]).astype(np.float64)
@@ -150,6 +152,58 @@ def test_edges_are_added_and_the_ranking_is_chosen_by_its_beginning_on_validatio
     assert outcome.notes == ["Chosen on the validation graph: 1 \N{MULTIPLICATION SIGN} PC-Winter (path)."]
     for level in ("edge", "edge path"):
         assert study.asks(level) == [{}, {"truncation": (), "permutations": 200}]
+
+
+@dataclass(eq=False)
+class Splits(Stub):
+    """Every split has another number of edges, and other curves."""
+
+    def fresh(self, seed: int) -> Study:
+        own, chosen, random = ([0.2, 0.5, 0.8, 0.4, 0.6], [0.1, 0.2, 0.9, 0.4, 0.5], [0.3, 0.4, 0.2, 0.5, 0.5])
+        if seed == 1:
+            own, chosen, random = ([x / 2 for x in accuracy] for accuracy in (own, chosen, random))
+        curves = {("PC-Winter (edge)", "test", 0.0): own, ("PC-Winter (edge path)", "test", 0.0): chosen}
+        curves |= {("random edges", "test", 0.0): random, ("PC-Winter (edge path)", "validation", 0.0): [0.9] * 5}
+        return Stub(added=curves, sizes=(0, 1, 4, 10, 20) if seed else (0, 10, 40, 100, 200))
+
+
+def test_methods_are_compared_split_by_split() -> None:
+    outcome = add_edges.run(Splits(), 2, fresh=True)
+    rows = {row["method"]: row for row in outcome.tables["cora fresh-splits"]}
+    sd = 0.5**0.5  # of two numbers with the difference 1
+    for method, ahead, over in (
+        ("PC-Winter (own)", -0.1, 0.0),
+        ("PC-Winter (path)", 0.0, -0.2 / 3),
+        ("random", 0.1, -0.5 / 3),
+    ):
+        row = rows[method]
+        assert row["choice ahead by"] == pytest.approx(0.75 * ahead)
+        assert row["choice ahead by sd"] == pytest.approx(abs(ahead / 2) * sd)
+        assert row["10 % over all"] == pytest.approx(0.75 * over)
+        assert row["10 % over all sd"] == pytest.approx(abs(over / 2) * sd)
+    assert "choice ahead by" not in rows["PC-Winter (chosen on validation)"]
+    assert "paper at 10 %" not in {name for row in rows.values() for name, value in row.items() if value is not None}
+    for by_seed in outcome.curves.values():
+        assert [curve.count.tolist() for curve in by_seed.values()] == [[0, 5, 20, 50, 100]] * 2
+
+
+@quiet
+def test_a_fresh_split_is_a_study_of_its_own(tmp_path: Path) -> None:
+    graph = pw.load("demo")
+    study = Study("demo", graph, tmp_path, quick=True, quiet=True)
+    found = {seed: study.fresh(seed) for seed in (0, 1)}
+    for seed, here in found.items():
+        assert here.graph.train.tolist() != graph.train.tolist()
+        expected = pw.value(here.graph, permutations=QUICK, seed=7)  # the seed of the values is another thing
+        for place in (study, here):
+            place.pc_winter("own", 7)
+        np.testing.assert_array_equal(here.pc_winter("own", 7).value, expected.nodes()["value"])
+        again = Study("demo", graph, tmp_path, quick=True, quiet=True).fresh(seed)
+        np.testing.assert_array_equal(again.pc_winter("own", 7).value, expected.nodes()["value"])
+        ranking = here.baseline("random edges", 0)
+        assert here.adding(ranking, 0).accuracy[-1] == Judge(here.graph).accuracy()
+    assert len(study.used) == 5  # all that went into a table is told of
+    assert found[0].graph.train.tolist() != found[1].graph.train.tolist()
 
 
 @pytest.mark.parametrize("head", ["ridge", "softmax"])

@@ -102,6 +102,18 @@ def random_split(
     return np.sort(train), np.sort(rest[:val]), np.sort(rest[val : val + test])
 
 
+def fresh_split(graph: Graph, seed: int) -> Graph:
+    """The same graph with a random split of the same shape: as many nodes in each set, and of each class in train.
+
+    >>> fresh_split(load("demo"), seed=5).train.tolist() == load("demo", seed=5).train.tolist()
+    True
+    """
+    sizes = {"per_class": len(graph.train) // graph.n_classes, "val": len(graph.val), "test": len(graph.test)}
+    split = random_split(graph.labels, **sizes, seed=seed)
+    whole, names = (graph.adjacency, graph.features, graph.labels), graph.classes
+    return Graph(*whole, *split, recipe=graph.recipe, ids=graph.ids, classes=names)
+
+
 class _Raw(NamedTuple):
     """A graph as its files have it."""
 

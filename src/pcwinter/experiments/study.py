@@ -31,7 +31,7 @@ from pcwinter.baselines import (
     random_nodes,
 )
 from pcwinter.checkpoints import Checkpoints, lock, replace_file, temporary_name
-from pcwinter.datasets import DATASETS, load
+from pcwinter.datasets import DATASETS, fresh_split, load
 from pcwinter.experiments.curves import Curve, addable, droppable, judged
 from pcwinter.experiments.kept import keep, kept
 from pcwinter.graph import Graph, Recipe
@@ -70,7 +70,6 @@ class Study:
     orders: int | None = None  # of every family in the ablation
     on: str = "test"  # where rankings are judged
     quiet: bool = False
-    data: str | None = None  # folder of the public graphs
     used: dict[str, Ranking] = field(default_factory=dict)  # by the experiment under way
     _known: dict[str, Ranking] = field(default_factory=dict)
     _last: tuple[str, Values] | None = None  # own, path and edge values come from one run
@@ -147,8 +146,9 @@ class Study:
         replace_file(self.out / STUDY[self.head != "ridge"], json.dumps(facts, indent=2).encode())
 
     def fresh(self, seed: int) -> "Study":
-        """The same study on a split that is drawn anew."""
-        return replace(self, graph=load(self.dataset, data=self.data, seed=seed), _last=None)
+        """The same study on a split that is drawn anew; it keeps what it finds in the same place."""
+        graph = fresh_split(self.graph, 1 + seed)  # split 0 is demo's own, and used where the paper's is not at hand
+        return replace(self, graph=graph, _last=None)
 
     @property
     def _bound(self) -> str:
@@ -373,7 +373,6 @@ def open_study(
         orders=None if orders is None else whole_number("orders", orders, 1),
         on=on,
         quiet=quiet,
-        data=data,
     )
 
 
