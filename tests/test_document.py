@@ -106,6 +106,18 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     assert (
         "no (-0.0130) for chosen on validation: 0.7000 with 10 % against 0.7130 with all, not reached before;" in text
     )
+    (folder / "cora fresh-splits.table.csv").write_text(
+        "method,seeds,at 10 %,whole graph,10 % over all,10 % over all sd,choice ahead by,choice ahead by sd\n"
+        "PC-Winter (own),5,0.71,0.713,-0.003,0.001,0.01,0.02\n"
+        "PC-Winter (chosen on validation),5,0.712,0.713,-0.001,0.01,,\n"
+        "random,5,0.7,0.713,-0.013,0.01,0.02,0.01\nbetweenness,5,0.7,0.713,-0.013,0.01,0.02,0.03\n"
+        "leave-one-out,5,0.72,0.713,0.007,0.01,-0.02,0.01\n"
+    )
+    text = verdicts([Tables(folder, "cora", "ridge")], "fresh-splits")
+    assert (
+        "- cora: unclear (-0.0010) for chosen on validation, 5 splits: 0.7120 with 10 % against 0.7130 with all; over "
+        "the first 20 % ahead of: random yes (+0.0200), betweenness unclear (+0.0200), leave-one-out no (-0.0200)."
+    ) in text
     (folder / "cora truncation.table.csv").write_text(
         'method,seeds,mean,mean sd\n"0.5-0.7, own",3,0.6,0.001\n"0.5-0.7, path",3,0.6,0.001\n'
         '"0.9-0.7, own",3,0.601,0.001\n"0.9-0.7, path",3,0.7,0.001\n'

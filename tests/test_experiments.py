@@ -98,6 +98,9 @@ def test_a_curve_sums_itself_up() -> None:
     assert curve.mean == pytest.approx((0.9 + 0.8 + 0.7 + 3.5 + 0.6) / 11)
     assert curve.early == pytest.approx(0.8)
     assert curve.rebound == pytest.approx(0.1)
+    assert [curve.at(share) for share in (0, 0.05, 0.1, 1)] == pytest.approx([0.9, 0.85, 0.8, 0.6])
+    assert curve.reach == 0.0
+    assert Curve(np.array([0, 2, 8, 10]), np.array([0.1, 0.4, 0.7, 0.6])).reach == pytest.approx(0.8)
     assert steps(444).tolist()[:3] == [0, 4, 9]
     assert len(steps(444)) == 101
     assert steps(3).tolist() == [0, 1, 2, 3]
@@ -187,7 +190,10 @@ def test_what_is_known_is_not_computed_again(study: Study, monkeypatch: pytest.M
 
 
 @quiet
-def test_every_experiment_with_the_softmax_head(tmp_path: Path, graph: pw.Graph) -> None:
+def test_every_experiment_with_the_softmax_head(
+    tmp_path: Path, graph: pw.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Study, "fresh", lambda study, seed: study)  # another split would cut all its edges
     study = Study("toy", graph, tmp_path, head="softmax", quick=True, quiet=True, workers=2)
     told = dict(zip(EXPERIMENTS, reproduce(study, "all", seeds=1), strict=True))
     for name, text in told.items():
