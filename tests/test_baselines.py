@@ -339,6 +339,24 @@ def test_of_values() -> None:
         assert ranking.evaluations > 0
 
 
+def test_edges_beside_others_of_their_class() -> None:
+    graph = random_graph(5)
+    values = value(graph, head=RIDGE, stop=stopping.permutations(20))
+    live = values.players().query("not null and depth > 0")
+    assert live["depth"].nunique() == 2
+    label = live["step_0"].map(lambda node: int(graph.labels[node]))
+    assert label.nunique() == 2
+    excess = live["value"] - live.groupby([label, live["depth"]])["value"].transform("mean")
+    last = np.where(live["depth"] == 2, live["step_1"], live["step_0"])
+    ends = np.sort(np.stack([last, live["node"]], axis=1), axis=1)
+    expected = {tuple(edge): excess[(ends == edge).all(axis=1)].sum() for edge in values.tree.edges.tolist()}
+    found = of_values(values, "edge by class", "pc-winter")
+    np.testing.assert_allclose(found.value, [expected[tuple(edge)] for edge in found.items.tolist()], atol=1e-15)
+    assert found.value.std() > 0
+    assert np.isnan(found.stderr).all()
+    assert found.orders == 20
+
+
 @pytest.mark.filterwarnings("ignore:the edges harm the model")
 def test_heads_are_those_of_value() -> None:
     graph = random_graph(3)

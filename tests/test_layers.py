@@ -31,6 +31,7 @@ FLOW = [
     "workers",
     "values",
     "valuation",
+    "by_class",
     "judging",
     "induced",
     "left_out",

@@ -15,6 +15,7 @@ from scipy.special import betaln, gammaln
 
 from pcwinter._options import number, whole_number
 from pcwinter._types import BoolArray, FloatArray, IntArray
+from pcwinter.by_class import by_class
 from pcwinter.game import Game
 from pcwinter.graph import Graph, Recipe
 from pcwinter.heads.ridge import Ridge
@@ -81,18 +82,13 @@ def head_of(graph: Graph, head: Head, hops: int = 2, metric: str = "accuracy") -
 
 
 def of_values(values: Values, level: str, method: str) -> Ranking:
-    """What PC-Winter says: level own, path, edge or edge path."""
-    tree, done = values.tree, values.estimate
-    return Ranking(
-        method,
-        tree.edges if level.startswith("edge") else tree.nodes,
-        done.mean(level),
-        done.stderr(level),
-        done.tally.orders,
-        done.tally.evaluations + done.tally.baselines,
-        done.seconds,
-        done.status,
-    )
+    """What PC-Winter says: level own, path, edge, edge path or edge by class."""
+    tree, done, beside = values.tree, values.estimate, level == "edge by class"
+    items = tree.edges if level.startswith("edge") else tree.nodes
+    value = by_class(values) if beside else done.mean(level)
+    stderr = np.full(len(items), np.nan) if beside else done.stderr(level)
+    spent = done.tally.orders, done.tally.evaluations + done.tally.baselines, done.seconds
+    return Ranking(method, items, value, stderr, *spent, done.status)
 
 
 def random_nodes(graph: Graph, *, hops: int = 2, seed: int = 0) -> Ranking:

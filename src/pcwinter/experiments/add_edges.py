@@ -1,7 +1,6 @@
 """Study -> how fast the accuracy rises when the best edges are added to a graph without any."""
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 
@@ -9,9 +8,8 @@ from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.output import Outcome, edges_summary, spread
 from pcwinter.experiments.paper import EDGES
 from pcwinter.experiments.study import Study
-from pcwinter.experiments.variants import ORDERS
 
-LEVELS = {"PC-Winter (own)": "edge", "PC-Winter (path)": "edge path"}
+LEVELS = {"PC-Winter (own)": "edge", "PC-Winter (path)": "edge path", "PC-Winter (by class)": "edge by class"}
 PLAIN = {"random": "random edges", "betweenness": "betweenness", "leave-one-out": "leave-one-out edges"}
 CHOSEN = "PC-Winter (chosen on validation)"
 
@@ -25,13 +23,11 @@ def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
     outcome = Outcome(
         study.title("fresh-splits" if fresh else "add-edges"), x="% of the edges added" if fresh else "edges added"
     )
-    untruncated: dict[str, Any] = {"truncation": (), "permutations": None if study.quick else ORDERS}
     chosen: Counter[str] = Counter()
     sampled: dict[str, list[float]] = {}
     for seed in range(seeds):
         here = study.fresh(seed) if fresh else study
         mine = {name: here.pc_winter(level, seed) for name, level in LEVELS.items()}
-        mine |= {f"{name}, no truncation": here.pc_winter(level, seed, **untruncated) for name, level in LEVELS.items()}
         early = {name: here.adding(ranking, seed, on="validation").early for name, ranking in mine.items()}
         best = max(early, key=early.__getitem__)
         chosen[best] += 1

@@ -45,6 +45,7 @@ from pcwinter.valuation import Values
 
 QUICK = 20  # orders of a quick valuation
 LONG = 5  # seconds that are worth a word
+FRESH = 11  # seed of the first split that had no part in decisions: 1 to 10 were looked at, 0 is demo's own
 MANY = 5_000  # nodes from which on values take minutes
 STUDY = ("study.json", "study softmax.json")  # what is studied, by either head
 OURS = {"runs", "rankings", "curves", "curves on validation", *(temporary_name(Path(name)).name for name in STUDY)}
@@ -147,8 +148,7 @@ class Study:
 
     def fresh(self, seed: int) -> "Study":
         """The same study on a split that is drawn anew; it keeps what it finds in the same place."""
-        graph = fresh_split(self.graph, 1 + seed)  # split 0 is demo's own, and used where the paper's is not at hand
-        return replace(self, graph=graph, _last=None)
+        return replace(self, graph=fresh_split(self.graph, FRESH + seed), _last=None)
 
     @property
     def _bound(self) -> str:

@@ -238,7 +238,7 @@ CLAIMS: dict[str, tuple[str, Callable[[Tables], Iterator[str]]]] = {
     "Dropping the best labelled nodes hurts as much as by Data Shapley, or more.": ("drop-nodes labelled", _labelled),
     "When all nodes are dropped, most labelled ones go first.": ("drop-nodes mixed", _mixed),
     "A tenth of the edges, the best by PC-Winter, is as good as the whole graph.": ("add-edges", _edges),
-    "So it is on splits that had no part in any decision of ours.": ("fresh-splits", _fresh),
+    "So it is on splits drawn anew, which had no part in any decision.": ("fresh-splits", _fresh),
     "Both constraints are needed.": ("ablation", _better("ablation", 0)),
     "More orders are better.": ("permutations", _better("permutations", -1)),
     "50 or 100 orders are already as good as Data Shapley.": ("permutations", _few),
