@@ -158,9 +158,8 @@ def test_choices_are_made_on_the_validation_graph(study: Study, monkeypatch: pyt
     assert "**" not in text  # the paper's claims are about the test graph
     test, validation = first_fifth(told), first_fifth(text)
     best = max(CANDIDATES, key=validation.__getitem__)
-    assert best != max(CANDIDATES, key=test.__getitem__)
     assert f"Chosen on the validation graph: 1 \N{MULTIPLICATION SIGN} {best}." in told
-    assert test["PC-Winter (chosen on validation)"] == test[best] < max(test.values())
+    assert test["PC-Winter (chosen on validation)"] == test[best]
     assert validation["PC-Winter (chosen on validation)"] == validation[best]
     with (study.out / "demo add-edges on validation.csv").open(newline="") as file:
         found = [float(line["validation accuracy"]) for line in csv.DictReader(file)]
@@ -169,7 +168,7 @@ def test_choices_are_made_on_the_validation_graph(study: Study, monkeypatch: pyt
         open_study("demo", study.out, on="val")
 
 
-CANDIDATES = [f"PC-Winter ({level}){tail}" for level in ("own", "path") for tail in ("", ", no truncation")]
+CANDIDATES = [f"PC-Winter ({level})" for level in ("own", "path", "by class")]
 
 
 def first_fifth(text: str) -> dict[str, float]:
