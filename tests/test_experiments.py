@@ -91,6 +91,11 @@ def test_edges_that_are_not_ranked_stand_between_good_and_bad(graph: pw.Graph) -
     assert (order[0], order[-1]) == ((1, 5), (0, 2))
     assert sorted(order) == [(0, 2), (0, 3), (0, 4), (1, 5), (1, 6), (1, 7)]
     assert any(order != [tuple(edge) for edge in addable(graph, mixed, seed).tolist()] for seed in range(1, 5))
+    with pytest.raises(ValueError, match="mine ranks edges that are not in the training graph: rank those of this spl"):
+        addable(graph, ranking([(0, 2), (0, 5)]), 0)
+    apart = pw.Graph([(0, 9)], graph.features, graph.labels, [0, 1], [9, 10], [11])
+    with pytest.raises(ValueError, match="the training graph has no edges that could be added"):
+        addable(apart, ranking([]), 0)
 
 
 def test_a_curve_sums_itself_up() -> None:
@@ -147,34 +152,6 @@ def test_every_experiment_in_its_quick_form(name: str, study: Study) -> None:
     assert all(0 <= float(line["test accuracy"]) <= 1 for line in lines)
     assert (study.out / f"{stem}.svg").read_text().startswith("<?xml")
     assert (study.out / f"{stem}.png").read_bytes().startswith(b"\x89PNG")
-
-
-@quiet
-def test_choices_are_made_on_the_validation_graph(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    (told,) = reproduce(study, "add-edges", seeds=1)
-    monkeypatch.setattr(Study, "values", lambda *_, **__: pytest.fail("valued again"))
-    (text,) = reproduce(open_study("demo", study.out, quick=True, quiet=True, on="validation"), "add-edges", seeds=1)
-    assert "demo add-edges on validation\n\n| " in text
-    assert "**" not in text  # the paper's claims are about the test graph
-    test, validation = first_fifth(told), first_fifth(text)
-    best = max(CANDIDATES, key=validation.__getitem__)
-    assert f"Chosen on the validation graph: 1 \N{MULTIPLICATION SIGN} {best}." in told
-    assert test["PC-Winter (chosen on validation)"] == test[best]
-    assert validation["PC-Winter (chosen on validation)"] == validation[best]
-    with (study.out / "demo add-edges on validation.csv").open(newline="") as file:
-        found = [float(line["validation accuracy"]) for line in csv.DictReader(file)]
-    assert found[-1] == Judge(study.graph, on="validation").accuracy() != Judge(study.graph).accuracy()
-    with pytest.raises(ValueError, match="on is 'val', expected test or validation"):
-        open_study("demo", study.out, on="val")
-
-
-CANDIDATES = [f"PC-Winter ({level})" for level in ("own", "path", "by class")]
-
-
-def first_fifth(text: str) -> dict[str, float]:
-    """The column of that name, by method."""
-    rows = [row.strip("| ").split(" | ") for row in text.splitlines() if re.match(r"\| [^-m]", row)]
-    return {row[0]: float(row[3]) for row in rows}
 
 
 @quiet

@@ -13,7 +13,7 @@ from pcwinter.valuation import Values
 
 
 def by_class(values: Values) -> FloatArray:
-    """(m,) a number for each edge of the tree; all add up to 0."""
+    """(m,) a number for each edge of the tree; all add up to 0, up to rounding."""
     tree, value = values.tree, values.estimate.mean()
     labels = values.graph.labels[tree.node[tree.roots]][tree.tree]
     kind = np.where(tree.null, 0, 1 + labels * (tree.hops + 1) + tree.depth)  # null players are of none
@@ -21,4 +21,4 @@ def by_class(values: Values) -> FloatArray:
     live = np.flatnonzero(~tree.null & (tree.edge >= 0))
     beside = np.zeros(len(tree.edges))
     np.add.at(beside, tree.edge[live], (value - mean[kind])[live])
-    return beside
+    return np.round(beside, 12)  # so that equal edges stay equal, in whatever order their players were added up

@@ -80,7 +80,7 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
                     click.echo(text)
         except (Interrupted, KeyboardInterrupt) as error:
             click.echo("Interrupted: the same command goes on from here.", err=True)
-            return 128 + int((*error.args, SIGINT)[0])
+            return 128 + int(error.args[0] if isinstance(error, Interrupted) else SIGINT)
     return 0
 
 

@@ -103,7 +103,7 @@ def random_split(
 
 
 def fresh_split(graph: Graph, seed: int) -> Graph:
-    """The same graph with a random split of the same shape: as many nodes in each set, and of each class in train.
+    """The same graph with a random split of the same shape: equally many nodes of every class to train on.
 
     >>> fresh_split(load("demo"), seed=5).train.tolist() == load("demo", seed=5).train.tolist()
     True

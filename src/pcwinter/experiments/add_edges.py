@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 
 from pcwinter.experiments.curves import Curve
+from pcwinter.experiments.figures import SHARE
 from pcwinter.experiments.output import Outcome, edges_summary, spread
 from pcwinter.experiments.paper import EDGES
 from pcwinter.experiments.study import Study
@@ -20,10 +21,10 @@ def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
     Which of PC-Winter's rankings is best differs from graph to graph: one is chosen on the validation graph. With
     `fresh` every seed has a split of its own, and methods are compared split by split.
     """
-    outcome = Outcome(
-        study.title("fresh-splits" if fresh else "add-edges"), x="% of the edges added" if fresh else "edges added"
-    )
+    outcome = Outcome(study.title("fresh-splits" if fresh else "add-edges"), x=SHARE if fresh else "edges added")
     chosen: Counter[str] = Counter()
+    heads: Counter[str] = Counter()
+    sizes: list[int] = []
     sampled: dict[str, list[float]] = {}
     for seed in range(seeds):
         here = study.fresh(seed) if fresh else study
@@ -31,6 +32,8 @@ def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
         early = {name: here.adding(ranking, seed, on="validation").early for name, ranking in mine.items()}
         best = max(early, key=early.__getitem__)
         chosen[best] += 1
+        heads[here.settings] += 1
+        sizes.append(here.graph.training.nnz // 2)
         rankings = mine | {CHOSEN: mine[best]}
         rankings |= {name: here.baseline(method, seed) for name, method in PLAIN.items()}
         curves = {name: here.adding(ranking, seed) for name, ranking in rankings.items()}
@@ -40,12 +43,13 @@ def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
         for name, ranking in rankings.items():
             if ranking.orders:
                 sampled.setdefault(name, []).append(ranking.orders)
-    times = ", ".join(f"{count} \N{MULTIPLICATION SIGN} {name}" for name, count in chosen.most_common())
-    outcome.notes.append(f"Chosen on the validation graph: {times}.")
+    outcome.notes.append(f"Chosen on the validation graph: {_times(chosen)}.")
+    if fresh:
+        outcome.notes.append(f"Training graphs of {min(sizes):,} to {max(sizes):,} edges; heads: {_times(heads)}.")
     paper, _ = EDGES.get(study.dataset, (None, None)) if study.on == "test" and not fresh else (None, None)
     rows = edges_summary(outcome)
     for row in rows:
-        if row["method"] == "PC-Winter (own)":
+        if row["method"] == "PC-Winter (own)" and paper:
             row["paper at 10 %"] = paper
         if orders := sampled.get(str(row["method"])):
             row |= spread("orders", orders)
@@ -56,6 +60,10 @@ def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
                 row |= spread("choice ahead by", [a.early - b.early for a, b in zip(choice, own, strict=True)])
     outcome.tables[outcome.name] = rows
     return outcome
+
+
+def _times(found: Counter[str]) -> str:
+    return "; ".join(f"{count} \N{MULTIPLICATION SIGN} {name}" for name, count in found.most_common())
 
 
 def _in_percent(curve: Curve) -> Curve:

@@ -41,20 +41,22 @@ tables are in [results](results) as CSV; they are of several commits.
 
 Every sampled method runs to the same rule: the node values move by less than 5 % over 20 orders, or 2,000 orders, or
 the time limit that a note tells has passed, as it has where the seconds say so: then "same rule" and "converged" are
-of what was reached by then. The ablation has 200 orders. Equal evaluations and equal time are so to 5 %, and to the ten
-orders after which Data Shapley looks at them; to equal PC-Winter's time with that of Data Shapley, it is given the
-orders that it first made in such a time, and may be quicker or slower then.
-The judge of every ranking is the softmax head on the test graph, retrained at 101 points of a curve. `mean` is the
-plain mean along a curve, `first 20 %` that over its first fifth, `rebound` how far the accuracy rises again from its
-lowest point to the end; after ± the standard deviation over seeds. A line of a figure is the mean over seeds, its band
-goes from the least to the most. Times are of one process, or of as many as a note tells, beside other work on a
-machine with two cores: compare them with each other, not across datasets.
+of what was reached by then. The ablation has at most 200 orders. Equal evaluations and equal time are so to 5 %, and
+to the ten orders after which Data Shapley looks at them; to equal PC-Winter's time with that of Data Shapley, it is
+given the orders that it first made in such a time, and may be quicker or slower then. The judge of every ranking is the
+softmax head on the test graph, retrained at 101 points of a curve. `mean` is the plain mean along a curve, `first 20 %`
+that over its first fifth, `rebound` how far the accuracy rises again from its lowest point to the end; after ± the
+standard deviation over seeds. A line of a figure is the mean over seeds, its band goes from the least to the most.
+Times are of one process, or of as many as a note tells, beside other work on a machine with two cores: compare them
+with each other, not across datasets.
 
 Which edges count as what (decisions 11, 13, 14 and 16) was decided after a look at the test graphs of the paper's
-splits. `fresh-splits` adds edges on splits that had no part in it: seed k has its own split of the same shape, drawn at
-random by seed k + 11, and a head calibrated on it. `choice ahead by` is the lead, over the first fifth, of the choice
-made on the validation graph, `10 % over all` what a tenth of the edges has more than the whole graph, both reckoned
-split by split; after ± is the standard deviation over splits."""
+splits and of some splits drawn by seeds 0 to 10, and at validation graphs of splits from 1001 on. `fresh-splits` adds
+edges on splits that had no part in it: seed k has its own split of the same shape, drawn at random by seed k + 11, and
+a head calibrated on it. They are splits of the same graphs: a third of Cora's test nodes are test nodes of the paper's
+split too. `choice ahead by` is the lead, over the first fifth, of the choice made on the validation graph, `10 % over
+all` what a tenth of the edges has more than the whole graph, both reckoned split by split; after ± is the standard
+deviation over splits. Figures of them have no bands, since splits differ by more than methods do."""
 
 VERDICTS = """Each claim of the paper in our words, and what was found here: yes or no, with the difference of the
 means over seeds, and unclear where that could be chance (Welch's t at 5 %, on fresh splits Student's t of the

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933", "#882255")
+SHARE = "% of the edges added"  # of splits, of which one differs from the next by more than methods do: no bands
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (4, 4)), (0, (3, 1)), (0, (7, 2)), (0, (1, 3)))
 
 
@@ -115,7 +116,7 @@ def draw(drawings: Sequence[Drawing]) -> dict[str, bytes]:
         places = grid.T.ravel()  # all panels of the first outcome, all of the second, ...
         for k, (drawing, found) in enumerate(zip(drawings, panels, strict=True)):
             for axes, level in zip(places[k * len(levels) :], levels, strict=False):
-                _draw_panel(axes, found.get(level, {}), styles)
+                _draw_panel(axes, found.get(level, {}), styles, shade=drawing.x != SHARE)
                 axes.set_title(_plain(f"{drawing.name}, {level}" if level else drawing.name), fontsize=10)
                 axes.set_xlabel(drawing.x)
         for axes in grid[:, 0]:
@@ -158,8 +159,11 @@ def _panels(bands: dict[str, Band]) -> dict[str, dict[str, Band]]:
     }
 
 
-def _draw_panel(axes: "Axes", bands: dict[str, Band], styles: dict[str, tuple[str, Any]]) -> None:
+def _draw_panel(
+    axes: "Axes", bands: dict[str, Band], styles: dict[str, tuple[str, Any]], *, shade: bool = True
+) -> None:
     for method, (steps, mean, low, high) in bands.items():
         colour, dash = styles[method]
         axes.plot(steps, mean, color=colour, linestyle=dash, label=method, linewidth=1.5)
-        axes.fill_between(steps, low, high, color=colour, alpha=0.13, linewidth=0)
+        if shade:
+            axes.fill_between(steps, low, high, color=colour, alpha=0.13, linewidth=0)

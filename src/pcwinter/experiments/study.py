@@ -52,7 +52,7 @@ OURS = {"runs", "rankings", "curves", "curves on validation", *(temporary_name(P
 
 
 class Interrupted(Exception):
-    """A signal, the argument, asked for an end; what was done is kept."""
+    """A signal, its argument, asked for an end; what was done is kept."""
 
 
 @dataclass(eq=False)
@@ -71,6 +71,7 @@ class Study:
     orders: int | None = None  # of every family in the ablation
     on: str = "test"  # where rankings are judged
     quiet: bool = False
+    split: str = ""  # if not the public one
     used: dict[str, Ranking] = field(default_factory=dict)  # by the experiment under way
     _known: dict[str, Ranking] = field(default_factory=dict)
     _last: tuple[str, Values] | None = None  # own, path and edge values come from one run
@@ -113,7 +114,7 @@ class Study:
     def say(self, sentence: str) -> None:
         """Tell the person who waits."""
         if not self.quiet:
-            Display().say(f"{self.dataset}: {sentence}")
+            Display().say(f"{self.dataset}{self.split}: {sentence}")
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -139,7 +140,7 @@ class Study:
             "nodes": graph.n_nodes,
             "training edges": graph.training.nnz // 2,
             "labelled": len(graph.train),
-            "head": self._head(),
+            "head": self.settings,
             "truncation": list(self.truncation),
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
@@ -148,13 +149,16 @@ class Study:
 
     def fresh(self, seed: int) -> "Study":
         """The same study on a split that is drawn anew; it keeps what it finds in the same place."""
-        return replace(self, graph=fresh_split(self.graph, FRESH + seed), _last=None)
+        graph, split = fresh_split(self.graph, FRESH + seed), f", split {FRESH + seed}"
+        return replace(self, graph=graph, split=split, _last=None)
 
     @property
     def _bound(self) -> str:
         return "" if self.max_seconds is None else f"{self.max_seconds:g} s"
 
-    def _head(self) -> str:
+    @property
+    def settings(self) -> str:
+        """The head and its parameters, in words."""
         found = self.parameters
         if isinstance(found, Ridge):
             return f"ridge, penalty {found.penalty:g}, bias {found.bias:g}"
