@@ -57,8 +57,8 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     """Repeat an experiment of the paper on a graph, and write its tables and figures.
 
     What is done is kept in DIR/DATASET, with --quick in "DIR/DATASET quick": the same command goes on after an
-    interruption, and experiments share their values. `fresh-splits` is add-edges with a split drawn
-    anew for every seed; `all` runs every experiment.
+    interruption, and experiments share their values. `fresh-splits` is add-edges with a split drawn anew for every
+    seed; `all` runs every experiment.
 
     \b
     Examples:

@@ -54,10 +54,10 @@ def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
         if orders := sampled.get(str(row["method"])):
             row |= spread("orders", orders)
         if fresh:
-            own, choice = (outcome.curves[name].values() for name in (str(row["method"]), CHOSEN))
-            row |= spread("10 % over all", [curve.at(0.1) - curve.accuracy[-1] for curve in own])
+            theirs, choice = (outcome.curves[name].values() for name in (str(row["method"]), CHOSEN))
+            row |= spread("10 % over all", [curve.at(0.1) - curve.accuracy[-1] for curve in theirs])
             if row["method"] != CHOSEN:
-                row |= spread("choice ahead by", [a.early - b.early for a, b in zip(choice, own, strict=True)])
+                row |= spread("choice ahead by", [a.early - b.early for a, b in zip(choice, theirs, strict=True)])
     outcome.tables[outcome.name] = rows
     return outcome
 
