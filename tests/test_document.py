@@ -95,6 +95,7 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     (folder / "cora add-edges.table.csv").write_text(
         "method,seeds,first 20 %,first 20 % sd,at 10 %,at 10 % sd,share that reaches all,whole graph\n"
         "PC-Winter (own),3,0.71,0.001,0.72,0.001,0.05,0.713\nPC-Winter (path),3,0.7,0.001,0.7128,0.01,0.06,0.713\n"
+        "PC-Winter (by class),3,0.7,0.001,0.714,0.001,0.06,0.713\n"
         "PC-Winter (chosen on validation),3,0.69,0.01,0.7,0.001,1,0.713\nrandom,3,0.68,0.01,0.68,0.01,0.9,0.713\n"
     )
     text = verdicts([Tables(folder, "cora", "ridge")], "add-edges")
@@ -103,6 +104,7 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     )
     assert " (paper 8%); over the first 20 % ahead of: random yes (+0.0300)." in text
     assert "unclear (-0.0002) for path: 0.7128 with 10 % against" in text
+    assert "yes (+0.0010) for by class: 0.7140 with 10 % against" in text
     assert (
         "no (-0.0130) for chosen on validation: 0.7000 with 10 % against 0.7130 with all, not reached before;" in text
     )

@@ -129,7 +129,7 @@ def _edges(study: Tables) -> Iterator[str]:
     table = study.table("add-edges")
     if not table:
         return
-    for level in ("own", "path", *(["by class"] if "PC-Winter (by class)" in table else []), "chosen on validation"):
+    for level in ("own", "path", "by class", "chosen on validation"):
         tenth, share = EDGES.get(study.dataset, (None, None)) if level == "own" else (None, None)
         mine = table[f"PC-Winter ({level})"]
         others = {
