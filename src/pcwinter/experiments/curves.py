@@ -78,9 +78,10 @@ def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> Int
     n, every = graph.n_nodes, all_edges(graph)
     if not len(every):
         raise ValueError("the training graph has no edges that could be added")
-    if not np.isin(ranking.items @ [n, 1], every @ [n, 1]).all():
+    ranked, known = ranking.items @ [n, 1], every @ [n, 1]
+    if not np.isin(ranked, known).all():
         raise ValueError(f"{ranking.method} ranks edges that are not in the training graph: rank those of this split")
-    unknown = every[~np.isin(every @ [n, 1], ranking.items @ [n, 1])]
+    unknown = every[~np.isin(known, ranked)]
     value = np.concatenate([ranking.value, np.full(len(unknown), rest)])
     whole = Ranking(ranking.method, np.concatenate([ranking.items, unknown]), value, np.full(len(value), np.nan))
     return whole.items[whole.best_first(seed)]

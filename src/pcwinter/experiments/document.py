@@ -53,8 +53,8 @@ with each other, not across datasets.
 Which edges count as what (decisions 11, 13, 14 and 16) was decided after a look at the test graphs of the paper's
 splits and of some splits drawn by seeds 0 to 10, and at validation graphs of splits from 1001 on. `fresh-splits` adds
 edges on splits that had no part in it: seed k has its own split of the same shape, drawn at random by seed k + 11, and
-a head calibrated on it. They are splits of the same graphs: a third of Cora's test nodes are test nodes of the paper's
-split too. `choice ahead by` is the lead, over the first fifth, of the choice made on the validation graph, `10 % over
+a head calibrated on it. They are splits of the same graphs: a node that is tested on may have been looked at in another
+split. `choice ahead by` is the lead, over the first fifth, of the choice made on the validation graph, `10 % over
 all` what a tenth of the edges has more than the whole graph, both reckoned split by split; after ± is the standard
 deviation over splits. Figures of them have no bands, since splits differ by more than methods do."""
 
