@@ -8,7 +8,7 @@ import numpy as np
 
 import pcwinter as pw
 from benchmarks.machine import Result, peak_megabytes, seconds_of
-from pcwinter.orders import FAMILIES
+from pcwinter.game.orders import FAMILIES
 
 RUNS = 5  # of every start-up
 ORDERS = 600  # of a comparison of workers

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import pcwinter as pw
 from benchmarks.machine import Result
-from pcwinter._types import IntArray, Sparse
+from pcwinter._util.arrays import IntArray, Sparse
 
 SECONDS = 0.5  # of walks, at least, for every point
 AXES = {

@@ -15,13 +15,14 @@ import numpy as np
 
 import pcwinter as pw
 from benchmarks.machine import one_core
-from pcwinter._jit import compiled
-from pcwinter.heads.ridge import RidgeWalker
-from pcwinter.heads.ridge_count import KEPT, Row, Scores, Scoring, largest_error, make_scores, score
-from pcwinter.heads.ridge_trees import condition
-from pcwinter.moves import Moves, add_four, apply, no_moves, plan
-from pcwinter.propagation import LocalGraphs, State, begin_step, empty_state, join
-from pcwinter.workers import one_thread
+from pcwinter._util.compiled import compiled
+from pcwinter._util.threads import one_thread
+from pcwinter.game.coalitions.induced import LocalGraphs, State, begin_step, empty_state, join
+from pcwinter.game.coalitions.row_updates import Moves, add_four, apply, no_moves, plan
+from pcwinter.heads.ridge.contiguous import condition
+from pcwinter.heads.ridge.counting import KEPT, largest_error, make_scores, score
+from pcwinter.heads.ridge.course import Row, Scores, Scoring
+from pcwinter.heads.ridge.head import RidgeWalker
 
 Array = np.ndarray[Any, Any]
 SECONDS = 2.0  # for every part

@@ -17,15 +17,14 @@ import numpy as np
 import torch
 
 import pcwinter as pw
-from pcwinter._types import BoolArray
-from pcwinter.game import make_problem
-from pcwinter.graph import Recipe
-from pcwinter.heads.softmax import SoftmaxWalker
-from pcwinter.metrics import METRICS
-from pcwinter.propagation import Problem, coefficients
+from pcwinter._util.arrays import BoolArray
+from pcwinter.game.coalitions.induced import coefficients
+from pcwinter.game.metrics import METRICS
+from pcwinter.game.problem import Problem, make_problem
+from pcwinter.heads.softmax import Softmax, SoftmaxWalker
 
 
-def plain_loop(problem: Problem, recipe: Recipe, coalition: BoolArray, z: torch.Tensor) -> float:
+def plain_loop(problem: Problem, recipe: Softmax, coalition: BoolArray, z: torch.Tensor) -> float:
     """Milliseconds that one model takes and its predictions, but not its rows."""
     used = np.flatnonzero(coalition[problem.local.parent < 0])
     rows = problem.training_rows(coefficients(problem.local, coalition))[used]

@@ -29,9 +29,10 @@ import numpy.typing as npt
 import scipy.stats
 
 import pcwinter as pw
-from pcwinter.game import GraphGame, marginals
-from pcwinter.orders import Order, _arrange, _descend
-from pcwinter.stopping import WINDOW
+from pcwinter.estimation.stopping import WINDOW
+from pcwinter.game.orders import _arrange, _descend
+from pcwinter.game.problem import GraphGame
+from pcwinter.game.protocol import Order, marginals
 
 Floats = npt.NDArray[np.float64]
 HEADS = {"cora": (10, 1), "citeseer": (10, 1), "amazon-photo": (0.3, 1)}  # penalty, bias

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from pcwinter._types import IntArray
-from pcwinter.datasets import PER_CLASS, random_split
+from pcwinter._util.arrays import IntArray
+from pcwinter.graph.splits import PER_CLASS, random_split
 
 VERSION = "2.2"
 SHA256 = "1e978c3bf5c2cece4282338d224d1efcffa8681733113d576c2205c4d06f549b"

@@ -5,8 +5,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from oracles import dense_power, log_likelihood, ridge_scores, validation_rows
-from pcwinter.graph import Graph, Recipe
-from pcwinter.heads.ridge import Ridge
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.ridge.head import Ridge
+from pcwinter.heads.softmax import Softmax
 from test_trainer import torch_loop
 
 Floats = npt.NDArray[np.float64]
@@ -21,13 +22,13 @@ def induced_rows(graph: Graph, hops: int, members: Mask, training: Floats | None
 
 
 def induced_scores(
-    graph: Graph, hops: int, members: Mask, head: Ridge | Recipe, whole: Mask, training: Floats | None = None
+    graph: Graph, hops: int, members: Mask, head: Ridge | Softmax, whole: Mask, training: Floats | None = None
 ) -> Floats:
     """(v, c) scores of the members; ridge scales by the rows of `whole` in the whole training graph."""
     rows = induced_rows(graph, hops, members, training)
     labels = graph.labels[graph.train[members[graph.train]]]
     z = validation_rows(graph, hops)
-    if isinstance(head, Recipe):
+    if isinstance(head, Softmax):
         weights, bias = torch_loop(sp.csr_array(rows), labels, graph.n_classes, head)
         return np.asarray(z @ weights + bias)
     assert head.penalty is not None
@@ -61,7 +62,7 @@ def induced_utility(
     graph: Graph,
     hops: int,
     members: Mask,
-    head: Ridge | Recipe,
+    head: Ridge | Softmax,
     metric: str,
     whole: Mask,
     training: Floats | None = None,

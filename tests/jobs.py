@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pcwinter.workers import Job
+from pcwinter.estimation.jobs import Job
 
 
 class Unprepared:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pcwinter.graph import Graph
-from pcwinter.tree import ContributionTree
+from pcwinter.game.tree import ContributionTree
+from pcwinter.graph.graph import Graph
 
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

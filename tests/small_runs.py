@@ -9,8 +9,7 @@ from typing import Any
 
 import pcwinter as pw
 from oracles import random_graph
-from pcwinter import results, runs
-from pcwinter.results import Run
+from pcwinter.runs.read import Run
 
 HEAD = pw.Ridge(penalty=0.3, bias=1.0)
 

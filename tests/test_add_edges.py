@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import pcwinter as pw
-from pcwinter.experiments import open_study, reproduce
-from pcwinter.experiments.study import QUICK, Study
-from pcwinter.judging import Judge
+from pcwinter.experiments import reproduce
+from pcwinter.experiments.judge import Judge
+from pcwinter.experiments.study import QUICK, Study, open_study
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
 SEEDS = 3

@@ -13,20 +13,23 @@ from scipy.special import beta as beta_function
 from induced_oracle import induced_utility, mask_of
 from oracles import dense_power, distances, make_graph, random_graph, validation_rows
 from pcwinter import baselines, stopping
-from pcwinter.baselines import Ranking, Weighted, banzhaf_from, beta_weights, knn_values, of_values
-from pcwinter.experiments.own import read_ranking
-from pcwinter.graph import Graph, Recipe
-from pcwinter.heads.ridge import Ridge
+from pcwinter.baselines.banzhaf import banzhaf_from
+from pcwinter.baselines.knn import knn_values
+from pcwinter.baselines.node_game import node_game
+from pcwinter.baselines.ranking import Ranking, of_values
+from pcwinter.baselines.shapley import Weighted, beta_weights
+from pcwinter.estimation.estimator import State, exact
+from pcwinter.experiments.judge_file import read_ranking
+from pcwinter.game.metrics import METRICS
+from pcwinter.game.protocol import Order
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
-from pcwinter.induced import node_game
-from pcwinter.metrics import METRICS
-from pcwinter.orders import Order
 from pcwinter.valuation import value
-from pcwinter.values import State, exact
 
 Floats = npt.NDArray[np.float64]
 RIDGE = Ridge(0.7, 0.8, 0.4)
-RECIPE = Recipe(0.1, 10, 5e-4)
+RECIPE = Softmax(0.1, 10, 5e-4)
 TINY = make_graph([(0, 2), (0, 3), (1, 3), (3, 4), (2, 4)], [0, 1], n=6, n_val=20)  # five players, node 5 is none
 LEVELS = ("accuracy", "log-likelihood")
 
@@ -81,7 +84,7 @@ def test_data_shapley_equals_enumeration(metric: str) -> None:
 
 @pytest.mark.parametrize("head", [RIDGE, RECIPE], ids=["ridge", "softmax"])
 @pytest.mark.parametrize("metric", METRICS)
-def test_data_shapley_adds_up(metric: str, head: Ridge | Recipe) -> None:
+def test_data_shapley_adds_up(metric: str, head: Ridge | Softmax) -> None:
     graph = random_graph(2, n=10, n_train=4, n_val=20)
     game = node_game(graph, hops=2, metric=METRICS[metric], head=head)
     ranking = baselines.data_shapley(graph, head, stopping.permutations(3), metric=metric, tolerance=0.0)
@@ -363,7 +366,7 @@ def test_heads_are_those_of_value() -> None:
     graph = random_graph(3)
     assert baselines.head_of(graph, "softmax") == baselines.head_of(graph, Softmax()) == graph.recipe
     seven = baselines.head_of(graph, Softmax(epochs=7))
-    assert isinstance(seven, Recipe)
+    assert isinstance(seven, Softmax)
     assert seven.epochs == 7
     assert baselines.head_of(graph, RIDGE) is RIDGE
     found = baselines.head_of(graph, "ridge")

@@ -16,7 +16,7 @@ from benchmarks.ratios import evaluated, spaced, thin
 from benchmarks.table import between_markers, markdown, with_block
 
 import pcwinter as pw
-from pcwinter.game import GraphGame
+from pcwinter.game.problem import GraphGame
 
 RESULTS = ROOT / "benchmarks" / "results"
 

@@ -11,10 +11,11 @@ import pytest
 
 import pcwinter as pw
 from oracles import random_graph
-from pcwinter.checkpoints import NAMES, Checkpoints, pack, replace_file, unpack
-from pcwinter.stopping import converged, permutations, rank_stability
-from pcwinter.tree import LEVELS
-from pcwinter.values import State, estimate
+from pcwinter._util.files import replace_file
+from pcwinter.estimation.estimator import State, estimate
+from pcwinter.estimation.stopping import converged, permutations, rank_stability
+from pcwinter.game.tree import LEVELS
+from pcwinter.runs.checkpoints import NAMES, Checkpoints, pack, unpack
 
 pytestmark = pytest.mark.filterwarnings("ignore:the edges harm the model")
 HEAD = pw.Ridge(penalty=0.3, bias=1.0, temperature=0.5)

@@ -11,12 +11,12 @@ import pytest
 
 import pcwinter as pw
 from command import FAST, PCWINTER, RESULTS, call, files, refused
-from pcwinter import _choices as choices
-from pcwinter import orders
+from pcwinter.cli import choices
 from pcwinter.experiments import EXPERIMENTS
 from pcwinter.experiments.curves import WHICH
-from pcwinter.features import NORMALIZATIONS
-from pcwinter.judging import ON
+from pcwinter.experiments.judge import ON
+from pcwinter.game import orders
+from pcwinter.graph.features import NORMALIZATIONS
 
 # ---- help
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pcwinter.datasets import DATASETS, load, location, random_split
-from pcwinter.graph import Recipe
+from pcwinter.graph.io.datasets import DATASETS, load, location
+from pcwinter.graph.splits import random_split
+from pcwinter.heads.softmax import Softmax
 
 # nodes, undirected edges, features, classes, train, val, test, walks of at most two steps from train
 PUBLIC = {
@@ -77,8 +78,8 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
 
 def test_the_settings_are_those_of_the_paper() -> None:
     table = {d.name: (d.recipe, d.truncation) for d in DATASETS.values()}
-    citation = (Recipe(0.01, 200, 5e-4), (0.5, 0.7))
-    amazon = (Recipe(0.1, 200, 0.0), (0.7, 0.9))
+    citation = (Softmax(0.01, 200, 5e-4), (0.5, 0.7))
+    amazon = (Softmax(0.1, 200, 0.0), (0.7, 0.9))
     assert table == {
         "demo": citation,
         "cora": citation,
@@ -86,7 +87,7 @@ def test_the_settings_are_those_of_the_paper() -> None:
         "pubmed": citation,
         "amazon-photo": amazon,
         "amazon-computers": amazon,
-        "coauthor-physics": (Recipe(0.01, 30, 5e-4), (0.7, 0.9)),
+        "coauthor-physics": (Softmax(0.01, 30, 5e-4), (0.7, 0.9)),
     }
     with pytest.raises(FrozenInstanceError):
         DATASETS["cora"].name = "other"  # type: ignore[misc]

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pcwinter.baselines import Ranking
-from pcwinter.experiments import open_study, reproduce
+from pcwinter.baselines.ranking import Ranking
+from pcwinter.experiments import reproduce
 from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.document import document, page_of
 from pcwinter.experiments.figures import bands_csv, read_bands, read_curves
 from pcwinter.experiments.output import Outcome, read_table, write
-from pcwinter.experiments.study import Study
+from pcwinter.experiments.study import Study, open_study
 from pcwinter.experiments.verdicts import CLAIMS, Tables, compare, verdicts
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")

@@ -9,14 +9,14 @@ import pytest
 
 import pcwinter as pw
 from command import call, refused
-from pcwinter.baselines import Ranking
-from pcwinter.experiments import EXPERIMENTS, open_study, reproduce
+from pcwinter.baselines.ranking import Ranking
+from pcwinter.experiments import EXPERIMENTS, reproduce
 from pcwinter.experiments.curves import Curve, addable, droppable, judged, steps
 from pcwinter.experiments.figures import _panels, draw
+from pcwinter.experiments.judge import Judge
+from pcwinter.experiments.judge_file import judge_file, read_ranking
 from pcwinter.experiments.output import Outcome, markdown
-from pcwinter.experiments.own import judge_file, read_ranking
-from pcwinter.experiments.study import Study
-from pcwinter.judging import Judge
+from pcwinter.experiments.study import Study, open_study
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
 
@@ -33,7 +33,7 @@ def graph() -> pw.Graph:
     )
     labels = [0, 1, *[-1] * 7, *[0, 1] * 4]
     edges = [(0, 2), (0, 3), (0, 4), (1, 5), (1, 6), (1, 7)]
-    recipe = pw.Recipe(learning_rate=0.1, epochs=50)
+    recipe = pw.Softmax(learning_rate=0.1, epochs=50)
     return pw.Graph(edges, features, labels, [0, 1], [9, 10], np.arange(11, 17), recipe=recipe)
 
 

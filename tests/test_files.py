@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pcwinter import _files
-from pcwinter._files import find, on_disk, read_npz, read_pickle
-from pcwinter.datasets import load, location
+from pcwinter.graph.io import download
+from pcwinter.graph.io.datasets import load, location
+from pcwinter.graph.io.download import find, on_disk, read_npz, read_pickle
 
 FILE = "planetoid/ind.tiny.y"
 CONTENT = b"some bytes"
@@ -145,10 +145,10 @@ def test_a_transfer_that_breaks_off_leaves_nothing_behind(tmp_path: Path, monkey
 
 def test_the_public_addresses_are_used_without_a_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PCWINTER_MIRROR")
-    monkeypatch.setitem(_files.SOURCES, "planetoid", "http://127.0.0.1:9/public")
+    monkeypatch.setitem(download.SOURCES, "planetoid", "http://127.0.0.1:9/public")
     with pytest.raises(ConnectionError, match=r"could not download http://127\.0\.0\.1:9/public/ind\.tiny\.y"):
         find(FILE, None)
-    assert _files.SOURCES["gnn-benchmark"].startswith("https://github.com/shchur/gnn-benchmark/")
+    assert download.SOURCES["gnn-benchmark"].startswith("https://github.com/shchur/gnn-benchmark/")
 
 
 # ---- the data folder

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pcwinter.graph import Graph
+from pcwinter.graph.graph import Graph
 
 # A path 0-1-2-3-4-5 with the chord 0-2; train {0, 1}, unlabelled 2, val {3, 4}, test {5}, isolated 6.
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 2)]

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pcwinter.features import normalize_features
-from pcwinter.graph import Graph, Recipe
+from pcwinter.graph.features import normalize_features
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.softmax import Softmax
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 2)]
 LABELS = [0, 1, -1, 0, 1, 0, -1]
@@ -189,7 +190,7 @@ def test_normalization_checks_what_it_gets() -> None:
         normalize_features(with_nan(np.asarray), "row")
 
 
-# ---- Recipe
+# ---- Softmax
 
 
 @pytest.mark.parametrize(
@@ -204,12 +205,12 @@ def test_normalization_checks_what_it_gets() -> None:
 )
 def test_a_recipe_is_checked(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        Recipe(**changes)
+        Softmax(**changes)
 
 
 def test_a_graph_has_the_default_recipe_unless_given() -> None:
-    assert build().recipe == Recipe(learning_rate=0.01, epochs=200, weight_decay=5e-4)
-    assert build(recipe=Recipe(epochs=30)).recipe.epochs == 30
+    assert build().recipe == Softmax(learning_rate=0.01, epochs=200, weight_decay=5e-4)
+    assert build(recipe=Softmax(epochs=30)).recipe.epochs == 30
 
 
 # ---- ids and classes

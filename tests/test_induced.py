@@ -8,20 +8,20 @@ import pytest
 
 from induced_oracle import Mask, induced_rows, induced_scores, induced_utility, mask_of, utility_of
 from oracles import distances, make_graph, random_graph
-from pcwinter.game import marginals
-from pcwinter.graph import Graph, Recipe
-from pcwinter.heads.ridge import Ridge
-from pcwinter.induced import PATIENCE, NodeGame, node_game
-from pcwinter.metrics import ACCURACY, METRICS
-from pcwinter.orders import Order
+from pcwinter.baselines.node_game import PATIENCE, NodeGame, node_game
+from pcwinter.game.metrics import ACCURACY, METRICS
+from pcwinter.game.protocol import Order, marginals
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.ridge.head import Ridge
+from pcwinter.heads.softmax import Softmax
 
 Ints = npt.NDArray[np.int64]
 RIDGE = Ridge(0.7, 0.8, 0.4)
-RECIPE = Recipe(0.1, 12, 5e-4)
+RECIPE = Softmax(0.1, 12, 5e-4)
 
 
 def game_of(
-    graph: Graph, hops: int, metric: str = "accuracy", head: Ridge | Recipe = RIDGE, **options: float
+    graph: Graph, hops: int, metric: str = "accuracy", head: Ridge | Softmax = RIDGE, **options: float
 ) -> NodeGame:
     return node_game(graph, hops=hops, metric=METRICS[metric], head=head, tolerance=options.get("tolerance", 0.0))
 
@@ -98,7 +98,7 @@ def test_sums_do_not_drift(hops: int) -> None:
 
 @pytest.mark.parametrize("head", [RIDGE, RECIPE], ids=["ridge", "softmax"])
 @pytest.mark.parametrize("hops", [1, 2, 3])
-def test_evaluations_are_the_steps_that_change_a_row(hops: int, head: Ridge | Recipe) -> None:
+def test_evaluations_are_the_steps_that_change_a_row(hops: int, head: Ridge | Softmax) -> None:
     graph = random_graph(6, n=14, probability=0.12, n_train=3, n_classes=3, n_val=10)
     game = game_of(graph, hops, "log-likelihood", head)
     for seed in range(4):
@@ -132,7 +132,7 @@ def test_softmax_walks(hops: int, metric: str) -> None:
 @pytest.mark.parametrize("head", [RIDGE, RECIPE], ids=["ridge", "softmax"])
 @pytest.mark.parametrize("metric", ["accuracy", "log-likelihood"])
 @pytest.mark.parametrize("tolerance", [0.02, 0.3])
-def test_truncation(head: Ridge | Recipe, metric: str, tolerance: float) -> None:
+def test_truncation(head: Ridge | Softmax, metric: str, tolerance: float) -> None:
     graph = random_graph(8, n=40, probability=0.03, n_train=15, n_classes=3, n_val=30)
     plain = game_of(graph, 2, metric, head)
     truncated = game_of(graph, 2, metric, head, tolerance=tolerance)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pcwinter
 
 SCRIPT = """
-from pcwinter.metrics import TIE
+from pcwinter.game.metrics import TIE
 from pcwinter.probe import caller
 print(caller(1.0))
 """

@@ -8,14 +8,14 @@ import pytest
 import scipy.sparse as sp
 
 from oracles import dense_power
-from pcwinter.graph import Graph, Recipe
+from pcwinter.experiments.judge import Judge, judge
+from pcwinter.graph.graph import Graph
 from pcwinter.heads.softmax import Softmax
-from pcwinter.judging import Judge, judge
 from test_trainer import torch_loop
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-RECIPE = Recipe(0.2, 40, 5e-4)
+RECIPE = Softmax(0.2, 40, 5e-4)
 N, N_TRAIN, N_VAL, N_TEST = 30, 9, 6, 60
 TOTAL = N + N_VAL + N_TEST
 
@@ -34,7 +34,7 @@ def build(edges: list[tuple[int, int]], train: npt.NDArray[np.int64]) -> Graph:
     return Graph(edges, features, labels, train=train, val=val, test=test, n_classes=3, recipe=RECIPE)
 
 
-def expected(graph: Graph, hops: int, training: Floats | None = None, recipe: Recipe = RECIPE) -> float:
+def expected(graph: Graph, hops: int, training: Floats | None = None, recipe: Softmax = RECIPE) -> float:
     """Test accuracy, dense and with PyTorch."""
     features = graph.features.toarray()
     adjacency = graph.training.toarray() if training is None else training

@@ -8,16 +8,17 @@ import pytest
 
 from induced_oracle import Mask, induced_rows, induced_utility
 from oracles import distances, make_graph, random_graph
-from pcwinter.baselines import all_edges, leave_one_out_edges, leave_one_out_nodes, near_nodes
-from pcwinter.graph import Graph, Recipe
-from pcwinter.heads.ridge import Ridge
-from pcwinter.induced import NodeGame, node_game
-from pcwinter.left_out import leave_out
-from pcwinter.metrics import METRICS
+from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes, leave_out
+from pcwinter.baselines.node_game import NodeGame, node_game
+from pcwinter.baselines.ranking import all_edges, near_nodes
+from pcwinter.game.metrics import METRICS
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.ridge.head import Ridge
+from pcwinter.heads.softmax import Softmax
 
 Floats = npt.NDArray[np.float64]
 RIDGE = Ridge(0.7, 0.8, 0.4)
-RECIPE = Recipe(0.1, 12, 5e-4)
+RECIPE = Softmax(0.1, 12, 5e-4)
 HEADS = pytest.mark.parametrize("head", [RIDGE, RECIPE], ids=["ridge", "softmax"])
 HOPS = pytest.mark.parametrize("hops", [1, 2, 3, 4])
 
@@ -52,7 +53,7 @@ GRAPHS = pytest.mark.parametrize("graph", graphs(), ids=["sparse", "dense"])
 @HOPS
 @GRAPHS
 @pytest.mark.parametrize("metric", ["accuracy", "log-likelihood"])
-def test_nodes(head: Ridge | Recipe, hops: int, graph: Graph, metric: str) -> None:
+def test_nodes(head: Ridge | Softmax, hops: int, graph: Graph, metric: str) -> None:
     ranking = leave_one_out_nodes(graph, head, hops=hops, metric=metric)
     assert ranking.items.tolist() == near_nodes(graph, hops).tolist()
     whole = everybody(graph)
@@ -67,7 +68,7 @@ def test_nodes(head: Ridge | Recipe, hops: int, graph: Graph, metric: str) -> No
 @HOPS
 @GRAPHS
 @pytest.mark.parametrize("metric", ["accuracy", "log-likelihood"])
-def test_edges(head: Ridge | Recipe, hops: int, graph: Graph, metric: str) -> None:
+def test_edges(head: Ridge | Softmax, hops: int, graph: Graph, metric: str) -> None:
     ranking = leave_one_out_edges(graph, head, hops=hops, metric=metric)
     assert len(ranking.items) == graph.training.nnz // 2
     whole = everybody(graph)
@@ -87,7 +88,7 @@ def test_edges(head: Ridge | Recipe, hops: int, graph: Graph, metric: str) -> No
 
 @HEADS
 @HOPS
-def test_edges_out_of_reach_are_worth_nothing(hops: int, head: Ridge | Recipe) -> None:
+def test_edges_out_of_reach_are_worth_nothing(hops: int, head: Ridge | Softmax) -> None:
     path = make_graph([(k, k + 1) for k in range(9)], [0, 10], n=11)  # node 10 has no edge
     ranking = leave_one_out_edges(path, head, hops=hops, metric="log-likelihood")
     reach = distances(path.training.toarray(), 0)[ranking.items].min(axis=1) <= hops
@@ -99,7 +100,7 @@ def test_edges_out_of_reach_are_worth_nothing(hops: int, head: Ridge | Recipe) -
 
 @HEADS
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_only_labelled_node(head: Ridge | Recipe, metric: str) -> None:
+def test_the_only_labelled_node(head: Ridge | Softmax, metric: str) -> None:
     graph = make_graph([(0, 1), (1, 2)], [0], n_classes=1, n_val=6)
     value = leave_one_out_nodes(graph, head, metric=metric).value
     full = 0.0 if metric == "log-likelihood" else 1.0
@@ -112,7 +113,7 @@ def without(game: NodeGame, items: npt.NDArray[np.int64]) -> tuple[Floats, int]:
 
 @HEADS
 @HOPS
-def test_everything_is_put_back(head: Ridge | Recipe, hops: int) -> None:
+def test_everything_is_put_back(head: Ridge | Softmax, hops: int) -> None:
     graph = random_graph(13, n=16, probability=0.2, n_train=4, n_classes=2, n_val=20)
     game = node_game(graph, hops=hops, metric=METRICS["log-likelihood"], head=head, reach=hops + 1)
     inside = np.isin(all_edges(graph), game.nodes).all(axis=1)
@@ -135,7 +136,7 @@ def note(heard: list[tuple[int, int]], done: int, of: int) -> None:
 
 @HEADS
 @pytest.mark.parametrize("workers", [1, 2])
-def test_progress_chunks_and_workers(head: Ridge | Recipe, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_chunks_and_workers(head: Ridge | Softmax, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(13, n=16, probability=0.2, n_train=4, n_classes=2, n_val=20)
     for left_out in (leave_one_out_nodes, leave_one_out_edges):
         heard: list[tuple[int, int]] = []

@@ -9,9 +9,9 @@ from typing import cast
 import pytest
 
 import pcwinter as pw
-from pcwinter import _memory
-from pcwinter._memory import MEGABYTE, available, budget
-from pcwinter.heads.ridge import RidgeWalker
+from pcwinter._util import memory
+from pcwinter._util.memory import MEGABYTE, available, budget
+from pcwinter.heads.ridge.head import RidgeWalker
 
 
 def test_a_number_of_megabytes_is_taken_as_it_is() -> None:
@@ -23,7 +23,7 @@ def test_a_number_of_megabytes_is_taken_as_it_is() -> None:
 
 def test_the_default_is_half_of_what_is_free_shared_by_the_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < budget(None) <= available() / 2 * 1.1
-    monkeypatch.setattr(_memory, "available", lambda: 1000)
+    monkeypatch.setattr(memory, "available", lambda: 1000)
     assert budget(None, processes=4) == 125
 
 
@@ -37,9 +37,9 @@ def test_a_container_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PEAK = """
 import sys, numpy as np, pcwinter as pw
-from pcwinter.game import make_problem
-from pcwinter.heads.ridge import RidgeWalker
-from pcwinter.metrics import METRICS
+from pcwinter.game.problem import make_problem
+from pcwinter.heads.ridge.head import RidgeWalker
+from pcwinter.game.metrics import METRICS
 
 def peak():
     return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) // 1024

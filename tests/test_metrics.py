@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pcwinter.metrics import METRICS, TIE, class_ends, find_metric, measure, predictions
+from pcwinter.game.metrics import METRICS, TIE, class_ends, find_metric, measure, predictions
 
 RNG = np.random.default_rng(0)
 TARGETS = np.sort(RNG.integers(0, 4, 50))

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import make_graph, random_graph
-from pcwinter.orders import FAMILIES, Order, count_orders, every_order, expected_visits, sampler
-from pcwinter.tree import ContributionTree, contribution_tree
+from pcwinter.game.orders import FAMILIES, count_orders, every_order, expected_visits, sampler
+from pcwinter.game.protocol import Order
+from pcwinter.game.tree import ContributionTree, contribution_tree
 
 SMALL = {  # trees with few orders, also for the free family
     1: contribution_tree(make_graph([(0, 2), (0, 3), (1, 2)], [0, 1]), 1),

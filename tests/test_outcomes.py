@@ -13,15 +13,15 @@ from matplotlib.figure import Figure
 
 import pcwinter as pw
 from oracles import make_graph, random_graph
-from pcwinter._types import BoolArray
-from pcwinter.baselines import Ranking
+from pcwinter._util.arrays import BoolArray
+from pcwinter.baselines.node_game import NodeGame, node_game
+from pcwinter.baselines.ranking import Ranking
+from pcwinter.estimation.display import Display
 from pcwinter.experiments import add_edges, costs, drop_nodes, reproduce, variants
 from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.figures import _draw_panel, band
 from pcwinter.experiments.output import Outcome
 from pcwinter.experiments.study import QUICK, Interrupted, Study
-from pcwinter.induced import NodeGame, node_game
-from pcwinter.progress import Display
 
 Spent = tuple[int, int, float]  # orders, evaluations, seconds
 GRAPH = make_graph([(0, 2), (2, 4), (4, 6), (1, 3), (3, 5)], [0, 1])  # node 6 is three steps away
@@ -275,8 +275,8 @@ def test_a_figure_shows_the_mean_and_the_range() -> None:
     assert (len(axes.get_lines()), len(axes.collections)) == (1, 0)
 
 
-@pytest.mark.parametrize("head", [pw.Ridge(0.1, 0.0, 0.4), pw.Recipe(0.1, 12, 5e-4)], ids=["ridge", "softmax"])
-def test_data_shapley_ends_a_walk_after_six_steps_within_a_hundredth(head: pw.Ridge | pw.Recipe) -> None:
+@pytest.mark.parametrize("head", [pw.Ridge(0.1, 0.0, 0.4), pw.Softmax(0.1, 12, 5e-4)], ids=["ridge", "softmax"])
+def test_data_shapley_ends_a_walk_after_six_steps_within_a_hundredth(head: pw.Ridge | pw.Softmax) -> None:
     labels = np.arange(44) % 2  # the more nodes know their class, the less one more adds
     graph = pw.Graph([(0, 2)], np.eye(2)[labels], labels, np.arange(40), np.arange(40, 44), [])
     game = node_game(graph, hops=2, metric=pw.METRICS["log-likelihood"], head=head)

@@ -10,9 +10,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pcwinter import progress
-from pcwinter.progress import Display, clock
-from pcwinter.stopping import Progress
+from pcwinter.estimation.display import Display, clock
+from pcwinter.estimation.stopping import Progress
 
 
 class Terminal(io.StringIO):

@@ -5,19 +5,18 @@ import numpy.typing as npt
 import pytest
 
 from oracles import dense_power, local_graph, random_graph
-from pcwinter.moves import apply, forget, no_moves, plan
-from pcwinter.orders import FAMILIES
-from pcwinter.propagation import (
+from pcwinter.game.coalitions.induced import (
     begin_step,
     coefficients,
     empty_state,
     join,
     local_graphs,
-    propagate,
-    propagate_to,
     tree_coefficients,
 )
-from pcwinter.tree import contribution_tree
+from pcwinter.game.coalitions.row_updates import apply, forget, no_moves, plan
+from pcwinter.game.orders import FAMILIES
+from pcwinter.game.tree import contribution_tree
+from pcwinter.graph.propagation import propagate, propagate_to
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])

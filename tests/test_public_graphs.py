@@ -9,10 +9,10 @@ import scipy.sparse as sp
 
 import pcwinter as pw
 from oracles import dense_power
-from pcwinter.game import GraphGame
-from pcwinter.graph import Recipe
-from pcwinter.metrics import make_parts
-from pcwinter.orders import FAMILIES
+from pcwinter.game.detail import make_parts
+from pcwinter.game.orders import FAMILIES
+from pcwinter.game.problem import GraphGame
+from pcwinter.heads.softmax import Softmax
 from test_trainer import torch_loop
 
 pytestmark = pytest.mark.real_data
@@ -97,7 +97,7 @@ def ridge_count(graph: pw.Graph, rows: np.ndarray, labels: np.ndarray, norm: flo
 def softmax_count(graph: pw.Graph, rows: np.ndarray, labels: np.ndarray) -> int:
     """Correct validation nodes of one model trained by PyTorch; columns without any entry would stay at zero."""
     active = rows.any(axis=0)
-    weights, bias = torch_loop(sp.csr_array(rows[:, active]), labels, graph.n_classes, Recipe())
+    weights, bias = torch_loop(sp.csr_array(rows[:, active]), labels, graph.n_classes, Softmax())
     score = validation(graph)[:, active] @ weights + bias
     return int(np.sum(np.round(score, 9).argmax(axis=1) == graph.labels[graph.val]))
 

@@ -15,7 +15,7 @@ import pcwinter as pw
 from oracles import distances, make_graph
 from pcwinter import report
 from pcwinter.report import data
-from pcwinter.results import Run
+from pcwinter.runs.read import Run
 from small_runs import HEAD, HOSTILE, HOSTILE_CLASSES, Elements, named_graph, node_sums, nonnull, small_run, with_story
 
 

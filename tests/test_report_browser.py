@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from pcwinter import report
 from pcwinter.report import data
-from pcwinter.results import Run
+from pcwinter.runs.read import Run
 from small_runs import HOSTILE, HOSTILE_CLASSES, named_graph, small_run
 
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ import pytest
 from pcwinter import report
 from pcwinter.report import svg
 from pcwinter.report.layout import layout
-from pcwinter.results import Run
+from pcwinter.runs.read import Run
 from small_runs import Elements, small_run
 
 

@@ -7,13 +7,15 @@ import pytest
 import scipy.sparse as sp
 
 from oracles import accuracy, log_likelihood, make_graph, random_graph, ridge_prefix, ridge_scores
-from pcwinter.game import make_problem
-from pcwinter.graph import Graph
-from pcwinter.heads import ridge_rows
-from pcwinter.heads.ridge import Ridge, RidgeWalker, inverse_norm, solve
-from pcwinter.metrics import METRICS, make_parts
-from pcwinter.orders import FAMILIES, Order, sampler
-from pcwinter.tree import ContributionTree, contribution_tree
+from pcwinter.game.detail import make_parts
+from pcwinter.game.metrics import METRICS
+from pcwinter.game.orders import FAMILIES, sampler
+from pcwinter.game.problem import make_problem
+from pcwinter.game.protocol import Order
+from pcwinter.game.tree import ContributionTree, contribution_tree
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.ridge import interleaved
+from pcwinter.heads.ridge.head import Ridge, RidgeWalker, inverse_norm, solve
 
 
 def walker(graph: Graph, hops: int, metric: str = "accuracy", primal: bool | None = None, **head: float) -> RidgeWalker:
@@ -126,7 +128,7 @@ def test_interleaved_orders_of_many_blocks(penalty: float) -> None:
     game = walker(graph, 2, "log-likelihood", penalty=penalty)
     order = FAMILIES["precedence"](game.problem.tree, np.random.default_rng(0))
     walk = game.walk(order)
-    assert walk.evaluations > 10 * ridge_rows.BLOCK
+    assert walk.evaluations > 10 * interleaved.BLOCK
     coalition = np.zeros(len(order.players), dtype=bool)
     for k in range(0, len(order.players), 37):
         coalition[order.players[: k + 1]] = True

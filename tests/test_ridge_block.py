@@ -5,17 +5,19 @@ import pytest
 import scipy.sparse as sp
 
 from oracles import make_graph, random_graph
-from pcwinter.game import make_problem
-from pcwinter.graph import Graph
-from pcwinter.heads import ridge_block_scores
-from pcwinter.heads.ridge import RidgeWalker, solve
-from pcwinter.heads.ridge_block import Changes, changes
-from pcwinter.heads.ridge_block_scores import make_lines, note_line
-from pcwinter.heads.ridge_count import Scoring
-from pcwinter.heads.ridge_rows import BLOCK
-from pcwinter.metrics import ACCURACY, METRICS, class_ends, make_parts
-from pcwinter.orders import FAMILIES, Order
-from pcwinter.tree import contribution_tree
+from pcwinter.game.detail import make_parts
+from pcwinter.game.metrics import ACCURACY, METRICS, class_ends
+from pcwinter.game.orders import FAMILIES
+from pcwinter.game.problem import make_problem
+from pcwinter.game.protocol import Order
+from pcwinter.game.tree import contribution_tree
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.ridge import block_scores
+from pcwinter.heads.ridge.block import Changes, changes
+from pcwinter.heads.ridge.block_scores import make_lines, note_line
+from pcwinter.heads.ridge.course import Scoring
+from pcwinter.heads.ridge.head import RidgeWalker, solve
+from pcwinter.heads.ridge.interleaved import BLOCK
 
 INTERLEAVED = ["precedence", "free"]
 
@@ -144,7 +146,7 @@ def test_counts_in_single_precision_are_those_of_double(size: float) -> None:
         size * rng.normal(size=2 * b + n_classes),
         rng.normal(size=(2 * b, n_classes)),
     )
-    found = ridge_block_scores._count(scoring, lines, block, 2.0)
+    found = block_scores._count(scoring, lines, block, 2.0)
     combined = block.weights @ lines.exact + 2.0 * block.sums[:, None]
     scores = combined[2 * b :]
     for j in range(b):

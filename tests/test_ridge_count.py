@@ -8,13 +8,16 @@ import scipy.sparse as sp
 
 from oracles import random_graph
 from pcwinter import contribution_tree
-from pcwinter.game import make_problem
-from pcwinter.graph import Graph
-from pcwinter.heads import ridge, ridge_trees
-from pcwinter.heads.ridge import RidgeWalker
-from pcwinter.heads.ridge_count import KEPT, Row, Scoring, add_row, largest_error, make_scores, score
-from pcwinter.metrics import ACCURACY, METRICS, TIE, class_ends, make_parts
-from pcwinter.orders import FAMILIES, Order, Walk
+from pcwinter.game.detail import make_parts
+from pcwinter.game.metrics import ACCURACY, METRICS, TIE, class_ends
+from pcwinter.game.orders import FAMILIES
+from pcwinter.game.problem import make_problem
+from pcwinter.game.protocol import Order, Walk
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.ridge import contiguous
+from pcwinter.heads.ridge.counting import KEPT, add_row, largest_error, make_scores, score
+from pcwinter.heads.ridge.course import Row, Scoring
+from pcwinter.heads.ridge.head import RidgeWalker
 
 RNG = np.random.default_rng(0)
 TARGETS = np.sort(RNG.integers(0, 4, 150))
@@ -141,7 +144,7 @@ def test_single_and_double_precision_agree_in_large_trees(same: bool) -> None:
 def test_the_error_of_single_precision_is_far_below_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines that the walks leave behind, conditioned on all rows and on the way of the last tree."""
     left = []
-    walk_dual: Any = ridge_trees.walk_dual
+    walk_dual: Any = contiguous.walk_dual
 
     def watched(*arguments: object) -> None:
         walk_dual(*arguments)

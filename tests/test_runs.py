@@ -13,9 +13,8 @@ import pytest
 
 import pcwinter as pw
 from oracles import make_graph
-from pcwinter import runs
-from pcwinter.checkpoints import NAMES
-from pcwinter.values import State
+from pcwinter.estimation.estimator import State
+from pcwinter.runs.checkpoints import NAMES
 
 EDGES = [(0, 2), (1, 3), (2, 3), (0, 4)]
 HEAD = pw.Ridge(penalty=0.3, bias=1.0)
@@ -301,7 +300,7 @@ def test_the_fingerprint_sees_every_part(part: str) -> None:
         train,
         plain.val[1:] if part == "split" else plain.val,
         ids=np.arange(plain.n_nodes)[::-1] if part == "ids" else None,
-        recipe=pw.Recipe(epochs=3) if part == "recipe" else None,
+        recipe=pw.Softmax(epochs=3) if part == "recipe" else None,
     )
     before, after = runs.fingerprint(plain), runs.fingerprint(other)
     assert [name for name in before if before[name] != after[name]] == [part]

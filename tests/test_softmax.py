@@ -5,17 +5,18 @@ import pytest
 import scipy.sparse as sp
 
 from oracles import accuracy, log_likelihood, random_graph, training_rows, validation_rows
-from pcwinter.game import make_problem
-from pcwinter.graph import Graph, Recipe
+from pcwinter.experiments.judge import judge
+from pcwinter.game.detail import make_parts
+from pcwinter.game.metrics import METRICS
+from pcwinter.game.orders import FAMILIES, sampler
+from pcwinter.game.problem import make_problem
+from pcwinter.game.tree import contribution_tree
+from pcwinter.graph.graph import Graph
 from pcwinter.heads import softmax
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker
-from pcwinter.judging import judge
-from pcwinter.metrics import METRICS, make_parts
-from pcwinter.orders import FAMILIES, sampler
-from pcwinter.tree import contribution_tree
 from test_trainer import torch_loop
 
-RECIPE = Recipe(0.1, 40, 5e-4)
+RECIPE = Softmax(0.1, 40, 5e-4)
 
 
 def torch_scores(graph: Graph, hops: int, coalition: np.ndarray) -> np.ndarray:
@@ -53,7 +54,7 @@ def test_every_prefix_equals_the_definition(hops: int, family: str) -> None:
 def test_the_size_of_a_batch_changes_nothing(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = random_graph(4, n_classes=3, n_val=20)
     tree = contribution_tree(graph, 2)
-    walker = SoftmaxWalker(make_problem(graph, tree), Recipe(0.1, 10, 0.0), METRICS["log-likelihood"])
+    walker = SoftmaxWalker(make_problem(graph, tree), Softmax(0.1, 10, 0.0), METRICS["log-likelihood"])
     order = FAMILIES[family](tree, np.random.default_rng(0))
     walks = []
     for size in (1, 7, 1000):
@@ -67,7 +68,7 @@ def test_the_size_of_a_batch_changes_nothing(family: str, monkeypatch: pytest.Mo
 def test_silent_steps_and_detail() -> None:
     graph = random_graph(2, n=14, probability=0.4, n_classes=3, n_val=30)
     tree = contribution_tree(graph, 2)
-    walker = SoftmaxWalker(make_problem(graph, tree), Recipe(0.1, 10, 0.0), METRICS["accuracy"])
+    walker = SoftmaxWalker(make_problem(graph, tree), Softmax(0.1, 10, 0.0), METRICS["accuracy"])
     order = sampler(tree, "dfs", (0.5, 0.7))(np.random.default_rng(1))
     parts = make_parts(sp.eye_array(tree.n_players, dtype=np.int64, format="csr"), 30)
     walk = walker.walk(order, parts)
@@ -85,7 +86,7 @@ def test_silent_steps_and_detail() -> None:
 
 def test_the_recipe_of_the_graph_is_the_default() -> None:
     assert Softmax().recipe(RECIPE) == RECIPE
-    assert Softmax(epochs=7).recipe(RECIPE) == Recipe(0.1, 7, 5e-4)
+    assert Softmax(epochs=7).recipe(RECIPE) == Softmax(0.1, 7, 5e-4)
 
 
 def test_the_judge_needs_test_nodes() -> None:

@@ -5,11 +5,11 @@ import pytest
 
 from oracles import make_graph
 from pcwinter import stopping
-from pcwinter.game import SetGame
-from pcwinter.orders import sampler
-from pcwinter.stopping import Progress, Rule
-from pcwinter.tree import contribution_tree
-from pcwinter.values import Estimate, estimate
+from pcwinter.estimation.estimator import Estimate, estimate
+from pcwinter.estimation.stopping import Progress, Rule
+from pcwinter.game.orders import sampler
+from pcwinter.game.protocol import SetGame
+from pcwinter.game.tree import contribution_tree
 
 
 def progress(**changes: object) -> Progress:

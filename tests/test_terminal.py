@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 import pcwinter as pw
 from oracles import random_graph
-from pcwinter.terminal import comparison, plain, summary, text
+from pcwinter.cli.tables import comparison, plain, summary, text
 
 pytestmark = pytest.mark.filterwarnings("ignore:the edges harm the model")
 

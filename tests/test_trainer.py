@@ -6,9 +6,9 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from pcwinter._types import Sparse
-from pcwinter.graph import Recipe
-from pcwinter.heads.trainer import Models, _exponentiate, scores, train
+from pcwinter._util.arrays import Sparse
+from pcwinter.heads.adam import Models, _exponentiate, scores, train
+from pcwinter.heads.softmax import Softmax
 
 Ints = npt.NDArray[np.int64]
 CHUNK = 16
@@ -21,7 +21,7 @@ def problem(seed: int, n_rows: int = 40, n_features: int = 30, n_classes: int = 
     return sp.csr_array(rows), rng.integers(0, n_classes, n_rows)
 
 
-def torch_loop(rows: Sparse, labels: Ints, n_classes: int, recipe: Recipe) -> tuple[np.ndarray, np.ndarray]:
+def torch_loop(rows: Sparse, labels: Ints, n_classes: int, recipe: Softmax) -> tuple[np.ndarray, np.ndarray]:
     """The authors' procedure, in double precision and started at zero."""
     layer = torch.nn.Linear(rows.shape[1], n_classes, dtype=torch.float64)
     torch.nn.init.zeros_(layer.weight)
@@ -35,15 +35,15 @@ def torch_loop(rows: Sparse, labels: Ints, n_classes: int, recipe: Recipe) -> tu
     return layer.weight.detach().numpy().T, layer.bias.detach().numpy()
 
 
-def fit(rows: Sparse, labels: Ints, shared: Ints, own: list[Ints], recipe: Recipe, n_classes: int = 4) -> Models:
+def fit(rows: Sparse, labels: Ints, shared: Ints, own: list[Ints], recipe: Softmax, n_classes: int = 4) -> Models:
     return train(rows, labels, [np.concatenate([shared, mine]) for mine in own], n_classes, recipe)
 
 
 @pytest.mark.parametrize(
-    "recipe", [Recipe(), Recipe(0.1, 200, 0.0), Recipe(0.01, 30, 5e-4), Recipe(0.1, 50, 0.01)], ids=str
+    "recipe", [Softmax(), Softmax(0.1, 200, 0.0), Softmax(0.01, 30, 5e-4), Softmax(0.1, 50, 0.01)], ids=str
 )
 @pytest.mark.parametrize("kind", ["shared", "own", "mixed"])
-def test_equals_the_torch_loop(recipe: Recipe, kind: str) -> None:
+def test_equals_the_torch_loop(recipe: Softmax, kind: str) -> None:
     rows, labels = problem(1)
     rng = np.random.default_rng(2)
     shared = {"shared": np.arange(20), "own": NOBODY, "mixed": np.arange(15)}[kind]
@@ -60,15 +60,15 @@ def test_equals_the_torch_loop(recipe: Recipe, kind: str) -> None:
 def test_a_class_without_rows() -> None:
     rows, labels = problem(3)
     members = np.flatnonzero(labels != 2)
-    weights, bias = torch_loop(rows[members], labels[members], 4, Recipe())
-    models = fit(rows, labels, NOBODY, [members], Recipe())
+    weights, bias = torch_loop(rows[members], labels[members], 4, Softmax())
+    models = fit(rows, labels, NOBODY, [members], Softmax())
     np.testing.assert_allclose(models.weights[0], weights, atol=1e-9)
     np.testing.assert_allclose(models.bias[0], bias, atol=1e-9)
 
 
 def test_a_model_without_rows_stays_at_zero() -> None:
     rows, labels = problem(3)
-    models = fit(rows, labels, NOBODY, [NOBODY, np.arange(4)], Recipe())
+    models = fit(rows, labels, NOBODY, [NOBODY, np.arange(4)], Softmax())
     assert not models.weights[0].any()
     assert not models.bias[0].any()
     assert models.weights[1].any()
@@ -77,9 +77,9 @@ def test_a_model_without_rows_stays_at_zero() -> None:
 def test_a_model_does_not_depend_on_the_others_in_its_batch() -> None:
     rows, labels = problem(4)
     own = [np.array([k]) for k in range(15, 15 + CHUNK + 3)]
-    together = fit(rows, labels, np.arange(15), own, Recipe())
+    together = fit(rows, labels, np.arange(15), own, Softmax())
     for e in (0, CHUNK - 1, CHUNK, CHUNK + 2):
-        alone = fit(rows, labels, np.arange(15), [own[e]], Recipe())
+        alone = fit(rows, labels, np.arange(15), [own[e]], Softmax())
         assert (alone.weights[0] == together.weights[e]).all()
         assert (alone.bias[0] == together.bias[e]).all()
 
@@ -87,7 +87,7 @@ def test_a_model_does_not_depend_on_the_others_in_its_batch() -> None:
 def test_columns_that_a_model_does_not_use_stay_exactly_zero() -> None:
     rows, labels = problem(5)
     own = [np.arange(0, 3), np.arange(20, 40)]
-    models = fit(rows, labels, NOBODY, own, Recipe())
+    models = fit(rows, labels, NOBODY, own, Softmax())
     for e, mine in enumerate(own):
         idle = np.setdiff1d(np.arange(rows.shape[1]), rows[mine].indices)
         assert len(idle) or e
@@ -97,8 +97,8 @@ def test_columns_that_a_model_does_not_use_stay_exactly_zero() -> None:
 @pytest.mark.parametrize("n_classes", [2, 8, 9, 17])
 def test_any_number_of_classes(n_classes: int) -> None:
     rows, labels = problem(8, n_classes=n_classes)
-    models = fit(rows, labels, np.arange(20), [NOBODY], Recipe(), n_classes)
-    weights, bias = torch_loop(rows[:20], labels[:20], n_classes, Recipe())
+    models = fit(rows, labels, np.arange(20), [NOBODY], Softmax(), n_classes)
+    weights, bias = torch_loop(rows[:20], labels[:20], n_classes, Softmax())
     np.testing.assert_allclose(models.weights[0], weights, atol=1e-9)
     np.testing.assert_allclose(models.bias[0], bias, atol=1e-9)
     np.testing.assert_allclose(scores(models, rows)[0], (rows @ weights + bias).T, atol=1e-8)
@@ -113,7 +113,7 @@ def test_exponentials() -> None:
 
 def test_scores_are_class_major_logits() -> None:
     rows, labels = problem(6)
-    models = fit(rows, labels, np.arange(10), [np.array([11]), np.array([12])], Recipe())
+    models = fit(rows, labels, np.arange(10), [np.array([11]), np.array([12])], Softmax())
     z, _ = problem(7)
     expected = np.einsum("vd,edc->ecv", z.toarray(), models.weights) + models.bias[:, :, None]
     np.testing.assert_allclose(scores(models, z), expected, atol=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oracles import distances, make_graph, random_graph
-from pcwinter.tree import contribution_tree, count_players
+from pcwinter.game.tree import contribution_tree, count_players
 
 TRIANGLE = [(0, 1), (1, 2), (0, 2), (2, 3)]
 

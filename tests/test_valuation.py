@@ -7,9 +7,9 @@ import scipy.sparse as sp
 
 import pcwinter as pw
 from oracles import make_graph, random_graph
-from pcwinter.metrics import make_parts
-from pcwinter.orders import FAMILIES, count_orders
-from pcwinter.tree import contribution_tree
+from pcwinter.game.detail import make_parts
+from pcwinter.game.orders import FAMILIES, count_orders
+from pcwinter.game.tree import contribution_tree
 
 RIDGE = pw.Ridge(penalty=0.3, bias=1.0, temperature=0.5)
 EXACT = {  # few orders in every family

@@ -10,10 +10,11 @@ import pytest
 
 from oracles import make_graph
 from pcwinter import stopping
-from pcwinter.game import SetGame
-from pcwinter.orders import FAMILIES, Order, every_order, sampler
-from pcwinter.tree import ContributionTree, contribution_tree
-from pcwinter.values import BLOCK, Estimate, Moments, block_of_orders, bootstrap_stderr, estimate, exact
+from pcwinter.estimation.estimator import BLOCK, Estimate, block_of_orders, bootstrap_stderr, estimate, exact
+from pcwinter.estimation.moments import Moments
+from pcwinter.game.orders import FAMILIES, every_order, sampler
+from pcwinter.game.protocol import Order, SetGame
+from pcwinter.game.tree import ContributionTree, contribution_tree
 
 Floats = npt.NDArray[np.float64]
 Estimator = Callable[[SetGame, ContributionTree, str], Estimate]

@@ -18,8 +18,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import pcwinter as pw
 from jobs import Compiling, Deadly, Diary, Failing, OwnError, Sharing, compiled_types
 from oracles import make_graph
-from pcwinter.values import BLOCK, Estimate, Sample
-from pcwinter.workers import AHEAD, DEATHS, Processes, open_pool
+from pcwinter.estimation.estimator import BLOCK, Estimate, Sample
+from pcwinter.estimation.pools import open_pool
+from pcwinter.estimation.processes import AHEAD, DEATHS, Processes
 
 HEAD = pw.Ridge(penalty=1.0, bias=1.0)
 REQUESTS: dict[str, dict[str, Any]] = {

@@ -13,7 +13,7 @@ import pytest
 SCRIPT = """
 import os, signal, sys, time
 import pcwinter as pw
-from pcwinter.workers import open_pool
+from pcwinter.estimation.processes import open_pool
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in a script's background ignores it
 how = sys.argv[1]
@@ -141,9 +141,9 @@ INTERRUPTS = """
 import os, sys, threading, time
 from itertools import count
 from pathlib import Path
-from pcwinter import workers
+from pcwinter.estimation import processes
 
-class Quick(workers.Worker):
+class Quick(processes.Worker):
     def _start(self):  # no process: only the near side is tried
         return None
     def ask(self, block):
@@ -154,7 +154,7 @@ class Quick(workers.Worker):
 class Nothing:
     def prepare(self): pass
 
-workers.Worker, workers.share = Quick, lambda job, folder: None
+processes.Worker, workers.share = Quick, lambda job, folder: None
 
 def interrupted(step):
     "Whether there were so many steps of bytecode; an interrupt came after them."
@@ -168,7 +168,7 @@ def interrupted(step):
                 sys.settrace(None)
                 raise KeyboardInterrupt
         return trace
-    pool = workers.Processes(2, Path())
+    pool = processes.Processes(2, Path())
     answers = pool.run(Nothing(), ((n, n + 1) for n in count()))
     try:
         assert next(answers) == (0, 1)

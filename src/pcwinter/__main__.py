@@ -2,6 +2,6 @@
 
 import sys
 
-from pcwinter.cli import main
+from pcwinter.cli.main import main
 
 sys.exit(main())

@@ -1,276 +1,213 @@
-"""Game -> estimate: the mean marginal contribution over orders, with its standard error.
+"""Values: what every player, node and edge is worth, with standard errors and the story of the run."""
 
-    psi_p = mean over orders of U(before p, p) - U(before p)
-
-Order k is drawn from child k of the seed, and orders are added up in blocks of fixed size, block
-after block: the numbers depend on the seed alone. Sums of players (nodes, edges) have moments of
-their own, because the players of one order are correlated.
-"""
-
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from pcwinter._types import FloatArray, Incidence, UnitArray
-from pcwinter.game import Game, GraphGame, check_order, marginals
-from pcwinter.metrics import make_parts
-from pcwinter.orders import Order
-from pcwinter.stopping import WINDOW, Progress, Rule
-from pcwinter.workers import Pool, blocks, one_thread, open_pool
+from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
+from pcwinter._util.checks import one_of, whole_number
+from pcwinter.estimation.estimator import Estimate
+from pcwinter.game.metrics import find_metric
+from pcwinter.game.orders import Truncation, check_truncation
+from pcwinter.game.tree import ContributionTree
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.calibration import Calibration
+from pcwinter.heads.graph_game import check_head
+from pcwinter.heads.ridge.head import Ridge
+from pcwinter.heads.softmax import Softmax
 
-BLOCK = 10  # orders; divides WINDOW, and is never derived from the number of workers
-Levels = Mapping[str, Incidence]
-Draw = Callable[[np.random.Generator], Order]
+if TYPE_CHECKING:
+    import pandas as pd
+
+BY_NODE = ("own", "path")
+BY_EDGE = ("own", "path", "class")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is valued: the game and its orders, checked; see `value` for the fields."""
+
+    hops: int = 2
+    head: str | Ridge | Softmax = "ridge"
+    metric: str = "accuracy"
+    orders: str = "dfs"
+    truncation: Truncation = ()
+    seed: int | None = 0  # None if all orders are enumerated
+    bootstrap: int = 0
+
+    def __post_init__(self) -> None:
+        hops = whole_number("hops", self.hops, 1)
+        check_head(self.head)
+        metric = find_metric(self.metric)
+        if self.seed is not None:
+            object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
+        bootstrap = whole_number("bootstrap", self.bootstrap, 0)
+        if bootstrap == 1:
+            raise ValueError("bootstrap is 1, expected 0 or a number of resamplings of at least 2")
+        if bootstrap and not metric.additive:
+            raise ValueError(
+                f"the bootstrap needs a metric that is a mean over validation nodes, and {self.metric} is not one: "
+                "choose another metric, or leave the bootstrap out"
+            )
+        object.__setattr__(self, "hops", hops)
+        object.__setattr__(self, "bootstrap", bootstrap)
+        object.__setattr__(self, "truncation", check_truncation(hops, self.orders, self.truncation))
+
+    def record(self) -> dict[str, Any]:
+        """The request in plain words and numbers, as run.json holds it."""
+        parameters = {} if isinstance(self.head, str) else asdict(self.head)
+        return {
+            "head": self.head if isinstance(self.head, str) else type(self.head).__name__.lower(),
+            **{name: given for name, given in parameters.items() if given is not None},
+            "hops": self.hops,
+            "metric": self.metric,
+            "orders": self.orders,
+            "truncation": list(self.truncation),
+            **({} if self.seed is None else {"seed": self.seed, "bootstrap": self.bootstrap}),
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moments:
-    """Count, sum and spread, in units of the game.
+class Values:
+    """Values of players, nodes and edges, with standard errors and the story of the run.
 
-    Accuracy comes in whole numbers, and so does all that is kept of it: adding is exact. For other metrics squares
-    are taken from the mean, since n squares - total^2 would lose what is small beside the mean.
+    `stderr` covers the sampling of orders only. `stderr_validation`, which a bootstrap adds, covers the sampling of
+    validation nodes.
     """
 
-    n: int
-    total: UnitArray
-    squares: UnitArray  # sum of x^2 for whole numbers, else sum of (x - mean)^2
-
-    @staticmethod
-    def of(x: UnitArray) -> "Moments":
-        """Moments of one observation."""
-        return Moments(1, x, x * x if x.dtype.kind == "i" else np.zeros_like(x))
-
-    def __add__(self, other: "Moments") -> "Moments":
-        squares = self.squares + other.squares
-        if squares.dtype.kind != "i":
-            squares += (self.total / self.n - other.total / other.n) ** 2 * (self.n * other.n / (self.n + other.n))
-        return Moments(self.n + other.n, self.total + other.total, squares)
-
-    def mean(self, unit: float) -> FloatArray:
-        """Means in plain numbers."""
-        return np.asarray(self.total / self.n * unit, dtype=np.float64)
-
-    def stderr(self, unit: float) -> FloatArray:
-        """Standard errors of the means in plain numbers; not a number after a single order."""
-        if self.n < 2:
-            return np.full(len(self.total), np.nan)
-        squares = self.squares
-        if squares.dtype.kind == "i":
-            squares = (self.n * squares - self.total * self.total) / self.n
-        return np.asarray(np.sqrt(squares / (self.n * (self.n - 1))) * unit, dtype=np.float64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tally:
-    """What a number of orders added up to; tallies of disjoint orders add."""
-
-    levels: dict[str, Moments]  # "player", and one for every level
-    detail: dict[str, FloatArray]  # (rows of the level, v) sums by validation node, of the levels asked for
-    visited: int  # players that the orders visited, null ones included
-    evaluations: int
-    baselines: int
+    graph: Graph
+    tree: ContributionTree
+    estimate: Estimate
+    validation_stderr: dict[str, FloatArray]  # by level; empty without a bootstrap
+    utility_full: float
+    utility_roots: float  # labelled nodes alone, without any edge
+    utility_empty: float
+    request: Request
+    stop: dict[str, float]  # what the stopping rule was asked for
+    head: str  # the head with its parameters, in words
+    calibration: Calibration | None
+    warnings: tuple[str, ...]
+    setup_seconds: float
 
     @property
-    def orders(self) -> int:
-        """Number of orders."""
-        return self.levels["player"].n
+    def status(self) -> str:
+        """How the run ended, in a sentence."""
+        return self.estimate.status
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
-            {name: moments + other.levels[name] for name, moments in self.levels.items()},
-            {name: sums + other.detail[name] for name, sums in self.detail.items()},
-            self.visited + other.visited,
-            self.evaluations + other.evaluations,
-            self.baselines + other.baselines,
+    @property
+    def permutations(self) -> int:
+        """Number of orders."""
+        return self.estimate.tally.orders
+
+    def nodes(self, by: str = "own") -> "pd.DataFrame":
+        """One line per node that has players, in the order of the graph; nodes are named by their ids.
+
+        `by` chooses what `value` and `stderr` are. "own" sums the players whose node it is, and adds up to
+        U(all) - U(empty). "path" sums the players whose path contains the node, and suits dropping nodes.
+        """
+        level = one_of("by", by, BY_NODE)
+        table = _table(
+            {
+                "node": self.graph.ids[self.tree.nodes],
+                "value": self.estimate.mean(level),
+                "stderr": self.estimate.stderr(level),
+                "value_path": self.estimate.mean("path"),
+                "stderr_path": self.estimate.stderr("path"),
+                "labelled": np.isin(self.tree.nodes, self.graph.train),
+                "players": np.bincount(np.searchsorted(self.tree.nodes, self.tree.node)),
+            }
+        )
+        if self.validation_stderr:
+            table["stderr_validation"] = self.validation_stderr[level]
+        return table
+
+    def edges(self, by: str = "own") -> "pd.DataFrame":
+        """One line per undirected edge that has players.
+
+        `by` chooses what `value` and `stderr` are. "own" sums the players whose last step is the edge, and adds up to
+        U(all) less the labelled nodes' own players. "path" sums the players whose path contains the edge, and so counts
+        what is reached through it. "class" is "own" less the average of the same class and depth, see `within_class`:
+        it suits ranking edges on dense graphs, and has no standard error.
+        """
+        level = {"own": "edge", "path": "edge path", "class": "edge"}[one_of("by", by, BY_EDGE)]
+        table = _table(
+            {
+                "source": self.graph.ids[self.tree.edges[:, 0]],
+                "target": self.graph.ids[self.tree.edges[:, 1]],
+                "value": self.edges_within_class() if by == "class" else self.estimate.mean(level),
+                "stderr": np.nan if by == "class" else self.estimate.stderr(level),
+                "value_path": self.estimate.mean("edge path"),
+                "stderr_path": self.estimate.stderr("edge path"),
+            }
+        )
+        if self.validation_stderr and by == "own":
+            table["stderr_validation"] = self.validation_stderr["edge"]
+        return table
+
+    def edges_within_class(self) -> FloatArray:
+        """(m,) what every edge is worth compared with the average of its class; see `within_class`."""
+        tree, value = self.tree, self.estimate.mean()
+        labels = self.graph.labels[tree.node[tree.roots]][tree.tree]
+        return within_class(value, labels, tree.depth, tree.null, tree.edge, len(tree.edges))
+
+    def players(self) -> "pd.DataFrame":
+        """One line per player, in pre-order; `step_0` is the labelled node; past the end of a path, -1 or ""."""
+        ids = self.graph.ids
+        paths, ended = self.tree.paths(), -1 if ids.dtype.kind == "i" else ""
+        steps = np.where(paths < 0, ended, ids[paths])
+        table = _table({f"step_{k}": steps[:, k] for k in range(steps.shape[1])})
+        return table.assign(
+            node=ids[self.tree.node],
+            depth=self.tree.depth,
+            null=self.tree.null,
+            value=self.estimate.mean(),
+            stderr=self.estimate.stderr(),
         )
 
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Estimate:
-    """A tally, and how it came to an end."""
-
-    tally: Tally
-    unit: float
-    status: str  # a sentence for the reader
-    seconds: float
-    change: FloatArray  # (blocks,) the convergence measure after each block
-    exact: bool = False
-
     def __repr__(self) -> str:
-        return f"Estimate of {len(self.mean()):,} players from {self.tally.orders:,} orders. {self.status}"
-
-    def mean(self, level: str = "player") -> FloatArray:
-        """Values of a level in plain numbers."""
-        return self.tally.levels[level].mean(self.unit)
-
-    def stderr(self, level: str = "player") -> FloatArray:
-        """Standard errors from the sampling of orders; 0 when all orders were enumerated."""
-        moments = self.tally.levels[level]
-        return np.zeros(len(moments.total)) if self.exact else moments.stderr(self.unit)
-
-
-def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[str] = ()) -> Tally:
-    """Walk the orders one after the other and add up the marginal contributions, some levels by validation node too."""
-    parts = None
-    if detail:
-        if not isinstance(game, GraphGame):
-            raise TypeError("detail by validation node needs the game of a graph")
-        parts = make_parts(sp.csr_array(sp.vstack([levels[name] for name in detail])), len(game.problem.targets))
-    total: Tally | None = None
-    for order in orders:
-        check_order(game, order)
-        walk = game.walk(order, parts) if isinstance(game, GraphGame) else game.walk(order)
-        steps = marginals(game, order, walk)
-        moments = {"player": Moments.of(steps)}
-        for name, matrix in levels.items():
-            moments[name] = Moments.of(np.asarray(matrix @ steps))
-        one = Tally(moments, {}, int(order.visited.sum()), walk.evaluations, walk.baselines)
-        total = one if total is None else total + one
-    if total is None:
-        raise ValueError("there are no orders to walk")
-    if parts is None:
-        return total
-    ends = np.cumsum([levels[name].shape[0] for name in detail])
-    sums = dict(zip(detail, np.split(parts.sums, ends[:-1]), strict=True))
-    return replace(total, detail=sums)
+        done = self.estimate.tally
+        lines = [
+            f"Values of {len(self.tree.nodes):,} nodes and {len(self.tree.edges):,} edges "
+            f"({self.tree.n_players:,} players, {self.head})",
+            self.status,
+            f"{done.orders:,} orders, {done.evaluations:,} utilities in {self.estimate.seconds:.2f} s, "
+            f"after {self.setup_seconds:.2f} s of preparation",
+            utilities(self.request.metric, self.utility_full, self.utility_roots, self.utility_empty),
+            *(f"warning: {warning}" for warning in self.warnings),
+        ]
+        return "\n".join(lines)
 
 
-def block_of_orders(draw: Draw, seed: int, begin: int, end: int) -> Iterable[Order]:
-    """Orders `begin` to `end` of a run: order k owns child k of the seed."""
-    for k in range(begin, end):
-        yield draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,))))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sample:
-    """The orders of a run: a block of them, as two numbers, becomes a tally, in whatever process."""
-
-    game: Game
-    draw: Draw
-    levels: Levels
-    seed: int
-    detail: Sequence[str]
-
-    def prepare(self) -> None:
-        """Let a game that can do so compute and compile what all orders share."""
-        prepare = getattr(self.game, "prepare", None)
-        if prepare is not None:
-            for order in block_of_orders(self.draw, self.seed, 0, 1):
-                check_order(self.game, order)
-                prepare(order)
-
-    def __call__(self, begin: int, end: int) -> Tally:
-        """Tally of the orders `begin` to `end` - 1."""
-        try:
-            return tally(self.game, block_of_orders(self.draw, self.seed, begin, end), self.levels, self.detail)
-        except FloatingPointError as error:
-            raise FloatingPointError(f"among orders {begin} to {end - 1} of seed {self.seed}: {error}") from error
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """An estimate after some blocks: what comes next depends on nothing else, so a run can go on from here."""
-
-    total: Tally
-    halves: tuple[Moments, Moments | None]  # of the level that is watched, from the even and from the odd blocks
-    recent: tuple[FloatArray, ...]  # its values after the last blocks, back to WINDOW orders ago
-    change: tuple[float, ...]  # the convergence measure after each block
-    seconds: float  # spent on estimating
-
-
-def advance(state: State | None, block: Tally, watch: str, unit: float, seconds: float) -> State:
-    """The state after one more block."""
-    mine = block.levels[watch]
-    if state is None:
-        return State(block, (mine, None), (mine.mean(unit),), (np.inf,), seconds)
-    total, (even, odd) = state.total + block, state.halves
-    halves = (even, mine if odd is None else odd + mine) if len(state.change) % 2 else (even + mine, odd)
-    recent = (*state.recent, total.levels[watch].mean(unit))[-WINDOW // BLOCK - 1 :]
-    after = State(total, halves, recent, (), seconds)
-    return replace(after, change=(*state.change, progress_of(after, watch, unit).change))
-
-
-def progress_of(state: State, watch: str, unit: float) -> Progress:
-    """What a stopping rule sees of a state."""
-    watched = state.total.levels[watch]
-    complete = len(state.recent) == WINDOW // BLOCK + 1 and state.total.orders % BLOCK == 0
-    even, odd = state.halves
-    return Progress(
-        orders=state.total.orders,
-        seconds=state.seconds,
-        evaluations=state.total.evaluations,
-        values=state.recent[-1],
-        stderr=watched.stderr(unit),
-        earlier=state.recent[0] if complete else None,
-        halves=(even.mean(unit), np.zeros_like(state.recent[-1]) if odd is None else odd.mean(unit)),
+def utilities(metric: str, full: float, roots: float, empty: float) -> str:
+    """The three utilities that frame a run, in a line."""
+    return (
+        f"validation {metric}: {full:.4f} with everything, {roots:.4f} with labelled nodes only, "
+        f"{empty:.4f} with nothing"
     )
 
 
-@one_thread()
-def estimate(
-    game: Game,
-    draw: Draw,
-    stop: Rule,
-    *,
-    levels: Levels | None = None,
-    watch: str = "player",
-    seed: int = 0,
-    detail: Sequence[str] = (),
-    workers: int | Pool = 1,
-    progress: Callable[[Progress], str | None] | None = None,
-    begin: State | None = None,
-    keep: Callable[[State], None] | None = None,
-) -> Estimate:
-    """Draw orders until `stop` is met by the values of the level `watch`; the same bits for any `workers`.
+def within_class(
+    value: FloatArray, labels: IntArray, depth: IntArray, null: BoolArray, edge: IntArray, n_edges: int
+) -> FloatArray:
+    """(m,) what every edge is worth compared with the average of its class.
 
-    `progress` hears of every block and may end the run with a sentence. `keep` is given the state after every whole
-    block; to `begin` from such a state leads to the same bits as never to have stopped.
+        sum over the players p of an edge of psi_p - m(class of p's labelled node, depth of p)
+
+    with m the mean over all players of that class and depth that are not null. Where edges help the labelled nodes of
+    one class and harm those of another, the order by plain value takes one class after the other; this one does not.
+    All numbers add up to 0, up to rounding. `value`, `labels`, `depth`, `null` and `edge` (-1 for a labelled node) are
+    (p,), by player.
     """
-    state, status, done = begin, None, 0
-    if begin is not None:
-        done = begin.total.orders
-        if stop.limit is not None and done > stop.limit:
-            raise ValueError(
-                f"the run has {done:,} orders already, more than the {stop.limit:,} that are asked for now"
-            )
-        status = stop.check(progress_of(begin, watch, game.unit))
-    sample = Sample(game, draw, levels or {}, seed, detail)
-    if status is None:
-        sample.prepare()
-    started = time.perf_counter() - (begin.seconds if begin else 0.0)
-    with open_pool(workers) as pool, closing(pool.run(sample, blocks(stop.limit, BLOCK, done))) as tallies:
-        while status is None:
-            state = advance(state, next(tallies), watch, game.unit, time.perf_counter() - started)
-            if keep and state.total.orders % BLOCK == 0:
-                keep(state)
-            now = progress_of(state, watch, game.unit)
-            said = progress(now) if progress else None
-            status = stop.check(now) or said
-    assert state is not None
-    return Estimate(state.total, game.unit, status, state.seconds, np.array(state.change))
+    kind = np.where(null, 0, 1 + labels * (depth.max() + 1) + depth)  # null players belong to none
+    mean = np.bincount(kind, value) / np.maximum(np.bincount(kind), 1)
+    live = np.flatnonzero(~null & (edge >= 0))
+    result = np.zeros(n_edges)
+    np.add.at(result, edge[live], (value - mean[kind])[live])
+    return np.round(result, 12)  # so that equal edges stay equal, whatever the sequence in which players were added
 
 
-@one_thread()
-def exact(game: Game, orders: Iterable[Order], *, levels: Levels | None = None) -> Estimate:
-    """Values from a complete enumeration, all orders equally likely."""
-    began = time.perf_counter()
-    total = tally(game, orders, levels or {})
-    status = f"All {total.orders:,} orders were enumerated: the values are exact."
-    return Estimate(total, game.unit, status, time.perf_counter() - began, np.empty(0), exact=True)
+def _table(columns: dict[str, Any]) -> "pd.DataFrame":
+    import pandas as pd  # here, because workers need no tables, and it takes as long to import as everything else
 
-
-def bootstrap_stderr(detail: FloatArray, orders: int, replicates: int, seed: int) -> FloatArray:
-    """(n,) standard deviation of the values over resampled validation nodes.
-
-    `detail` (n, v) holds sums over `orders` by validation node, so a replicate is one product with
-    the counts of a multinomial draw.
-    """
-    v = detail.shape[1]
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
-    counts = rng.multinomial(v, np.full(v, 1 / v), size=replicates)
-    spread: FloatArray = np.std(detail @ (counts.T / (v * orders)), axis=1, ddof=1)
-    return spread
+    return pd.DataFrame(columns)

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from pcwinter._options import whole_number
+from pcwinter._util.checks import whole_number
 from pcwinter.experiments import add_edges, costs, drop_nodes, variants
 from pcwinter.experiments.curves import WHICH
 from pcwinter.experiments.figures import check_figures
+from pcwinter.experiments.judge_file import judge_file
 from pcwinter.experiments.output import Outcome, markdown, read_table, write
-from pcwinter.experiments.own import judge_file
 from pcwinter.experiments.study import Study, open_study
 from pcwinter.experiments.verdicts import Tables, verdicts
 

@@ -4,16 +4,17 @@ import time
 
 import numpy as np
 
-from pcwinter._types import IntArray
+from pcwinter._util.arrays import IntArray
+from pcwinter._util.threads import one_thread
+from pcwinter.baselines.node_game import NodeGame, node_game
 from pcwinter.experiments.output import Outcome, Row, spread
 from pcwinter.experiments.paper import HOURS, RETRAININGS
 from pcwinter.experiments.study import Study
-from pcwinter.induced import NodeGame, node_game
-from pcwinter.metrics import METRICS
-from pcwinter.orders import Order, expected_visits, sampler
-from pcwinter.tree import contribution_tree
-from pcwinter.valuation import graph_game
-from pcwinter.workers import one_thread
+from pcwinter.game.orders import expected_visits, sampler
+from pcwinter.game.protocol import Order
+from pcwinter.game.tree import contribution_tree
+from pcwinter.heads.graph_game import graph_game
+from pcwinter.heads.softmax import softmax_for
 
 MODELS = 100  # of Data Shapley with the softmax head, to tell what one takes
 
@@ -112,7 +113,7 @@ def _softmax_models(study: Study, walked: float) -> tuple[float, float]:
     began = time.perf_counter()
     walk = players.walk(order)
     mine = (time.perf_counter() - began) / (walk.evaluations + walk.baselines)
-    nodes = node_game(study.graph, hops=study.hops, metric=METRICS["accuracy"], head=study.graph.recipe)
+    nodes = node_game(study.graph, softmax_for(study.graph), hops=study.hops)
     return mine, _node_seconds(nodes, rng.permutation(nodes.n_players), walked)
 
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from pcwinter._types import FloatArray, IntArray
-from pcwinter.baselines import Ranking, all_edges
-from pcwinter.graph import Graph
-from pcwinter.judging import Judge
-from pcwinter.workers import Told, gather
+from pcwinter._util.arrays import FloatArray, IntArray
+from pcwinter.baselines.ranking import Ranking, all_edges
+from pcwinter.estimation.pools import Told, gather
+from pcwinter.experiments.judge import Judge
+from pcwinter.graph.graph import Graph
 
 POINTS = 101
 BLOCK = 4  # points that a worker judges at a time

@@ -8,12 +8,12 @@ import json
 import sys
 from pathlib import Path
 
-from pcwinter.checkpoints import replace_file
-from pcwinter.datasets import DATASETS
+from pcwinter._util.files import replace_file
 from pcwinter.experiments.figures import bands_csv, draw, read_bands, read_curves
 from pcwinter.experiments.output import Row, markdown, read_table
 from pcwinter.experiments.study import STUDY, is_study
 from pcwinter.experiments.verdicts import Tables, verdicts
+from pcwinter.graph.io.datasets import DATASETS
 
 TABLE, NOTES, BANDS = "table.csv", "notes.md", "bands.csv"
 TITLES = {

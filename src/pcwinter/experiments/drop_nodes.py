@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pcwinter.baselines import Ranking, near_nodes
+from pcwinter.baselines.ranking import Ranking, near_nodes
 from pcwinter.experiments.curves import droppable, dropped
 from pcwinter.experiments.output import Outcome, Row, spread
 from pcwinter.experiments.study import Study

@@ -1,16 +1,16 @@
 """Curves of several seeds -> a band for each method -> figures, as SVG and PNG."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from io import BytesIO, StringIO
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pcwinter._types import FloatArray, IntArray
+from pcwinter._util.arrays import FloatArray, IntArray
+from pcwinter._util.csv_files import csv_text, records
 from pcwinter.experiments.curves import Curve
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def band(curves: Sequence[Curve]) -> Band:
 
 def read_curves(path: Path) -> Drawing:
     """The bands of the curves in a file of an experiment."""
-    with path.open(newline="", encoding="utf-8") as file:
-        names, *rows = csv.reader(file)
+    names, *rows = (fields for _, fields in records(path))
     found: dict[str, dict[int, list[tuple[int, float]]]] = {}
     for method, seed, x, y in rows:
         found.setdefault(method, {}).setdefault(int(seed), []).append((int(x), float(y)))
@@ -61,20 +60,17 @@ def read_curves(path: Path) -> Drawing:
 
 def bands_csv(drawing: Drawing) -> str:
     """The bands as a table, with the digits that an eye can see."""
-    text = StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["method", drawing.x, drawing.y, "low", "high"])
-    for method, found in drawing.bands.items():
-        lines.writerows(
-            [method, count, *(f"{value:.5g}" for value in values)] for count, *values in zip(*found, strict=True)
-        )
-    return text.getvalue()
+    rows = (
+        [method, count, *(f"{value:.5g}" for value in values)]
+        for method, found in drawing.bands.items()
+        for count, *values in zip(*found, strict=True)
+    )
+    return csv_text([["method", drawing.x, drawing.y, "low", "high"], *rows])
 
 
 def read_bands(path: Path) -> Drawing:
     """What `bands_csv` wrote, titled by its directory."""
-    with path.open(newline="", encoding="utf-8") as file:
-        names, *rows = csv.reader(file)
+    names, *rows = (fields for _, fields in records(path))
     found: dict[str, list[tuple[str, ...]]] = {}
     for method, *numbers in rows:
         found.setdefault(method, []).append(tuple(numbers))

@@ -1,15 +1,14 @@
 """Outcome -> files: each table as CSV and Markdown, the curves as CSV and as figures."""
 
-import csv
 from contextlib import suppress
 from dataclasses import dataclass, field
-from io import StringIO
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from pcwinter.checkpoints import replace_file
+from pcwinter._util.csv_files import csv_text, records
+from pcwinter._util.files import replace_file
 from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.figures import Drawing, band, draw
 
@@ -121,8 +120,8 @@ def read_table(path: Path) -> list[Row]:
     """The rows of a table that `write` wrote; none if there is no such file."""
     if not path.is_file():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+    names, *rows = (fields for _, fields in records(path))
+    return [{name: _value(text) for name, text in zip(names, row, strict=True)} for row in rows]
 
 
 def _value(text: str) -> Any:
@@ -134,21 +133,17 @@ def _value(text: str) -> Any:
 
 
 def _table_csv(rows: list[Row]) -> str:
-    text = StringIO()
-    table = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
-    table.writeheader()
-    table.writerows({name: "" if value != value else value for name, value in row.items()} for row in rows)
-    return text.getvalue()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    cells = ([row.get(name) for name in names] for row in rows)
+    return csv_text([names, *(["" if value != value else value for value in line] for line in cells)])
 
 
 def _curves_csv(outcome: Outcome) -> str:
     """The four columns that a report draws, too."""
-    text = StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(["method", "seed", outcome.x, outcome.y])
-    for method, by_seed in outcome.curves.items():
-        for seed, curve in by_seed.items():
-            lines.writerows(
-                [method, seed, x, y] for x, y in zip(curve.count.tolist(), curve.accuracy.tolist(), strict=True)
-            )
-    return text.getvalue()
+    rows = (
+        [method, seed, x, y]
+        for method, by_seed in outcome.curves.items()
+        for seed, curve in by_seed.items()
+        for x, y in zip(curve.count.tolist(), curve.accuracy.tolist(), strict=True)
+    )
+    return csv_text([["method", "seed", outcome.x, outcome.y], *rows])

@@ -5,7 +5,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -15,33 +15,31 @@ from typing import Any
 
 import numpy as np
 
-from pcwinter import runs
-from pcwinter._options import number, whole_number
-from pcwinter._types import IntArray
-from pcwinter.baselines import (
-    Ranking,
-    betweenness,
-    data_shapley,
-    degree,
-    head_of,
-    leave_one_out_edges,
-    leave_one_out_nodes,
-    of_values,
-    random_edges,
-    random_nodes,
-)
-from pcwinter.checkpoints import Checkpoints, lock, replace_file, temporary_name
-from pcwinter.datasets import DATASETS, fresh_split, load
+from pcwinter._util.arrays import IntArray
+from pcwinter._util.checks import number, whole_number
+from pcwinter._util.files import lock, replace_file, temporary_name
+from pcwinter._util.threads import one_thread
+from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes
+from pcwinter.baselines.node_game import complete_head, node_game
+from pcwinter.baselines.ranking import Ranking, of_values
+from pcwinter.baselines.shapley import TOLERANCE, Free, sampled_ranking
+from pcwinter.baselines.simple import betweenness, degree, random_edges, random_nodes
+from pcwinter.estimation.display import Display, now_and_then
+from pcwinter.estimation.estimator import Sample, states
+from pcwinter.estimation.stopping import USUAL, Rule, choose, evaluations, seconds
+from pcwinter.estimation.stopping import permutations as exactly
+from pcwinter.experiments.cache import keep, kept
 from pcwinter.experiments.curves import Curve, addable, droppable, judged
-from pcwinter.experiments.kept import keep, kept
-from pcwinter.graph import Graph, Recipe
-from pcwinter.heads.ridge import Ridge
-from pcwinter.judging import ON, Judge
-from pcwinter.progress import Display, now_and_then
-from pcwinter.stopping import USUAL, Rule, evaluations, seconds
-from pcwinter.stopping import permutations as exactly
-from pcwinter.tree import LEVELS
-from pcwinter.valuation import Values
+from pcwinter.experiments.judge import ON, Judge
+from pcwinter.game.tree import LEVELS
+from pcwinter.graph.graph import Graph
+from pcwinter.graph.io.datasets import DATASETS, load
+from pcwinter.graph.splits import fresh_split
+from pcwinter.heads.ridge.head import Ridge
+from pcwinter.heads.softmax import Softmax
+from pcwinter.runs.checkpoints import Checkpoints
+from pcwinter.runs.directory import BITS, fingerprint, run
+from pcwinter.values import Values
 
 QUICK = 20  # orders of a quick valuation
 LONG = 5  # seconds that are worth a word
@@ -82,14 +80,14 @@ class Study:
         return {on: Judge(self.graph, hops=self.hops, on=on) for on in ON}
 
     @cached_property
-    def parameters(self) -> Ridge | Recipe:
+    def parameters(self) -> Ridge | Softmax:
         """The head with the parameters that PC-Winter's calibration finds, for all methods alike."""
-        return head_of(self.graph, self.head, self.hops)
+        return complete_head(self.graph, self.head, self.hops)
 
     @cached_property
     def fingerprint(self) -> dict[str, str]:
         """What the numbers depend on besides what is asked for: hashes of the graph, and versions."""
-        return runs.fingerprint(self.graph) | {name: metadata.version(name) for name in runs.BITS}
+        return fingerprint(self.graph) | {name: metadata.version(name) for name in BITS}
 
     @cached_property
     def _kind(self) -> str:
@@ -186,8 +184,9 @@ class Study:
         key = _key(self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}")
         if self._last and self._last[0] == key:
             return self._last[1]
-        with self._display(permutations) as display:
-            values = runs.run(
+        stop = choose(None, permutations, None, None, self.max_seconds)
+        with self._display(stop) as display:
+            values = run(
                 self.graph,
                 self.out / "runs" / f"{key} {self._kind}",
                 name=self.dataset,
@@ -196,8 +195,7 @@ class Study:
                 hops=self.hops,
                 orders=orders,
                 truncation=ratios,
-                permutations=permutations,
-                max_seconds=self.max_seconds,
+                stop=stop | display.interrupted,
                 seed=seed,
                 workers=self.workers,
                 progress=display,
@@ -227,21 +225,23 @@ class Study:
             folder = self.out / "runs" / _key("data-shapley", about, self._bound)
             folder.mkdir(parents=True, exist_ok=True)
             checkpoints = Checkpoints(folder, self._about(about))
-            state, _ = checkpoints.load()
-            with self._display(QUICK if self.quick else None) as display:
-                found = data_shapley(
-                    self.graph,
-                    self.parameters,
-                    rule,
-                    hops=self.hops,
-                    seed=seed,
-                    workers=self.workers,
-                    progress=display,
-                    begin=state,
-                    keep=checkpoints.save,
-                )
-            self._finish(display, found.status, f"Data Shapley (seed {seed})", found.seconds)
-            return found
+            begin, _ = checkpoints.load()
+            game = node_game(self.graph, self.parameters, hops=self.hops, tolerance=TOLERANCE)
+            sample = Sample(game, Free(game.n_players), {}, seed)
+            with self._display(rule) as display, one_thread():
+                stop = rule | display.interrupted
+                with closing(states(sample, limit=stop.limit, workers=self.workers, begin=begin)) as found:
+                    for state in found:
+                        if state is not begin:
+                            checkpoints.save(state)
+                        now = sample.progress(state)
+                        display(now)
+                        status = stop.check(now) or ""
+                        if status:
+                            break
+            ranking = sampled_ranking("data-shapley", game.nodes, sample.estimate(state, status))
+            self._finish(display, status, f"Data Shapley (seed {seed})", ranking.seconds)
+            return ranking
 
         return self._once("Data Shapley", seed, make, about)
 
@@ -294,10 +294,8 @@ class Study:
         if took > LONG:
             self.say(f"{what}: {took:.1f} s")
 
-    def _display(self, permutations: int | None) -> Display:
-        return Display(
-            permutations=permutations, max_seconds=self.max_seconds, quiet=self.quiet, again="the same command"
-        )
+    def _display(self, stop: Rule) -> Display:
+        return Display(stop, quiet=self.quiet, again="the same command")
 
     def _finish(self, display: Display, status: str, what: str, took: float) -> None:
         if display.signal:  # even if the valuation came to its own end meanwhile: it is kept

@@ -12,13 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
 
-from pcwinter._types import FloatArray, IntArray, Sparse
-from pcwinter.graph import Recipe
-from pcwinter.heads.ridge import Ridge, inverse_norm, solve
-from pcwinter.heads.softmax import fit_scores
-from pcwinter.metrics import predictions
-from pcwinter.orders import dfs
-from pcwinter.propagation import Problem, coefficients
+from pcwinter._util.arrays import FloatArray, IntArray, Sparse
+from pcwinter.game.coalitions.induced import coefficients
+from pcwinter.game.metrics import predictions
+from pcwinter.game.orders import dfs
+from pcwinter.game.problem import Problem
+from pcwinter.heads.ridge.head import Ridge, inverse_norm, solve
+from pcwinter.heads.softmax import Softmax, fit_scores
 
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 BIASES = (0.3, 1.0, 3.0)
@@ -37,12 +37,12 @@ class Calibration:
     agreement: float  # share of validation nodes on which both heads name the same class
 
 
-def calibrate(problem: Problem, recipe: Recipe, fixed: Ridge) -> Calibration:
-    """Choose what `fixed` leaves open; ties go to the first point of the grid."""
+def calibrate(problem: Problem, like: Softmax, fixed: Ridge) -> Calibration:
+    """Choose what `fixed` leaves open so that the head imitates `like`; ties go to the first point of the grid."""
     complete = problem.training_rows(coefficients(problem.local, np.ones_like(problem.tree.null)))
     table, labels, members = _prefixes(problem, complete)
     z, n_classes = problem.rows, problem.n_classes
-    wanted = fit_scores(table, labels, members, n_classes, recipe, z)
+    wanted = fit_scores(table, labels, members, n_classes, like, z)
     named = [predictions(score) for score in wanted]
     scale = inverse_norm(complete)
     kernel, cross = (table @ table.T).toarray() * scale, (table @ z.T).toarray() * scale

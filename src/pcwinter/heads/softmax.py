@@ -8,45 +8,60 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcwinter._types import BoolArray, FloatArray, IntArray, Sparse
-from pcwinter.graph import Recipe
-from pcwinter.heads.trainer import scores, train
-from pcwinter.metrics import TIE, Metric, Parts, class_ends, credit, make_parts, measure, whole
-from pcwinter.orders import Order, Walk
-from pcwinter.propagation import Problem, begin_step, coefficients, empty_state, join, tree_coefficients
+from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
+from pcwinter._util.checks import number, whole_number
+from pcwinter.game.coalitions.induced import begin_step, coefficients, empty_state, join, tree_coefficients
+from pcwinter.game.detail import Parts, credit, make_parts
+from pcwinter.game.metrics import TIE, Metric, class_ends, measure, whole
+from pcwinter.game.problem import Problem
+from pcwinter.game.protocol import Order, Walk
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.adam import scores, train
 
 BATCH = 32  # evaluations whose rows are made together; changes no bit
 
 
 @dataclass(frozen=True, slots=True)
 class Softmax:
-    """The paper's head; what is None is taken from the graph's recipe."""
+    """The paper's head: a linear softmax classifier, trained for every coalition by full-batch Adam.
 
-    learning_rate: float | None = None
-    epochs: int | None = None
-    weight_decay: float | None = None
+    `learning_rate` and `epochs` are those of Adam; `weight_decay` times the weights is added to the gradient.
+    """
 
-    def recipe(self, default: Recipe) -> Recipe:
-        """How to train: this head's own numbers, else those of `default`."""
-        return Recipe(
-            default.learning_rate if self.learning_rate is None else self.learning_rate,
-            default.epochs if self.epochs is None else self.epochs,
-            default.weight_decay if self.weight_decay is None else self.weight_decay,
-        )
+    learning_rate: float = 0.01
+    epochs: int = 200
+    weight_decay: float = 5e-4
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "learning_rate", number("learning_rate", self.learning_rate))
+        object.__setattr__(self, "epochs", whole_number("epochs", self.epochs, 1))
+        object.__setattr__(self, "weight_decay", number("weight_decay", self.weight_decay, zero=True))
+
+
+PAPER = {  # what the paper trains with, where that is not the default
+    "amazon-photo": Softmax(learning_rate=0.1, epochs=200, weight_decay=0.0),
+    "amazon-computers": Softmax(learning_rate=0.1, epochs=200, weight_decay=0.0),
+    "coauthor-physics": Softmax(learning_rate=0.01, epochs=30, weight_decay=5e-4),
+}
+
+
+def softmax_for(graph: Graph) -> Softmax:
+    """How the paper trains on the public graph of this name; the default for any other graph."""
+    return PAPER.get(graph.name, Softmax())
 
 
 def fit_scores(
-    rows: Sparse, labels: IntArray, members: list[IntArray], n_classes: int, recipe: Recipe, z: Sparse
+    rows: Sparse, labels: IntArray, members: list[IntArray], n_classes: int, head: Softmax, z: Sparse
 ) -> FloatArray:
     """(e, c, v) class-major scores on `z` of models that are trained each on its own `members` of `rows`."""
-    return scores(train(rows, labels, members, n_classes, recipe), z)
+    return scores(train(rows, labels, members, n_classes, head.learning_rate, head.epochs, head.weight_decay), z)
 
 
 class SoftmaxWalker:
     """The softmax head on one problem."""
 
-    def __init__(self, problem: Problem, recipe: Recipe, metric: Metric) -> None:
-        self.problem, self.recipe, self.metric = problem, recipe, metric
+    def __init__(self, problem: Problem, head: Softmax, metric: Metric) -> None:
+        self.problem, self.head, self.metric = problem, head, metric
         self.ends = class_ends(problem.targets, problem.n_classes)
 
     def walk(self, order: Order, parts: Parts | None = None) -> Walk:
@@ -92,7 +107,7 @@ class SoftmaxWalker:
             members.append(np.array(list(current.values())))
         problem, trees = self.problem, np.array([tree for tree, _ in table])
         table_rows = problem.some_rows(trees, [row for _, row in table])
-        return fit_scores(table_rows, problem.labels[trees], members, problem.n_classes, self.recipe, problem.rows)
+        return fit_scores(table_rows, problem.labels[trees], members, problem.n_classes, self.head, problem.rows)
 
     def prepare(self, order: Order) -> None:
         """Compile; there is nothing to compute, and a walk would take too long."""
@@ -109,5 +124,5 @@ class SoftmaxWalker:
         if not len(used):
             return self.metric.empty(problem.n_classes)
         rows = problem.training_rows(coefficients(problem.local, coalition))
-        score = fit_scores(rows, problem.labels, [used], problem.n_classes, self.recipe, problem.rows)[0]
+        score = fit_scores(rows, problem.labels, [used], problem.n_classes, self.head, problem.rows)[0]
         return float(measure(self.metric.code, score, self.ends, 1.0, TIE, np.empty(0)))

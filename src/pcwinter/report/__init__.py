@@ -9,7 +9,7 @@ from pcwinter.report import charts, experiments, words
 from pcwinter.report.data import as_json, page_data
 from pcwinter.report.facts import by_rows
 from pcwinter.report.text import escape
-from pcwinter.results import Run
+from pcwinter.runs.read import Run
 
 SCRIPTS = ("base.js", "panel.js", "graph.js", "tables.js", "start.js")
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from pcwinter._types import BoolArray, FloatArray
+from pcwinter._util.arrays import BoolArray, FloatArray
 from pcwinter.report import svg
 from pcwinter.report.facts import Facts, exact, limits
 from pcwinter.report.text import escape
-from pcwinter.results import Run
+from pcwinter.runs.read import Run
 
 BLOCK = 10  # orders between two entries of `run.change`
 BINS = 40  # at most

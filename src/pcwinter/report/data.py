@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pcwinter._types import BoolArray, FloatArray, IntArray
+from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
 from pcwinter.report.facts import Facts, column
 from pcwinter.report.layout import layout
-from pcwinter.results import Run
+from pcwinter.runs.read import Run
 
 NODES = 5_000  # in the table
 EDGES = 5_000

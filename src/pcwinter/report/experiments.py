@@ -4,7 +4,6 @@ A file has the columns method, seed, X, Y. Its chart has one line per method, th
 the smallest to the largest of them.
 """
 
-import csv
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from statistics import fmean
 
 import numpy as np
 
+from pcwinter._util.csv_files import records
 from pcwinter.report import svg
 from pcwinter.report.charts import figure
 from pcwinter.report.text import escape
@@ -29,7 +29,7 @@ def figures(directory: Path) -> str:
     for path in sorted(directory.glob("*.csv")) if directory.is_dir() else []:
         try:
             charts += _draw(path.stem, *_read(path))
-        except (ValueError, csv.Error, OSError) as error:
+        except (ValueError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             where = escape(f"{directory.name}/{path.name}")
             problems += f'<p class="problem">The file {where} is not shown: {escape(reason)}.</p>'
@@ -37,22 +37,21 @@ def figures(directory: Path) -> str:
 
 
 def _read(path: Path) -> tuple[str, str, Curves]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file, strict=True)
-        header = next(lines, [])
-        if len(header) != 4 or header[:2] != ["method", "seed"]:
-            raise ValueError(
-                f"its columns are {_start(', '.join(header)) or 'missing'}, expected method, seed and two more"
-            )
-        curves: Curves = {}
-        for line in filter(None, lines):
-            if len(line) != 4:
-                raise ValueError(f"line {lines.line_num} has {len(line)} entries, expected 4")
-            x, y = (_number(entry, lines.line_num) for entry in line[2:])
-            seeds = curves.setdefault(line[0], {}).setdefault(x, {})
-            if line[1] in seeds:
-                raise ValueError(f"line {lines.line_num} repeats a method, seed and {header[2]}")
-            seeds[line[1]] = y
+    lines = records(path)
+    _, header = next(lines, (0, []))
+    if len(header) != 4 or header[:2] != ["method", "seed"]:
+        raise ValueError(
+            f"its columns are {_start(', '.join(header)) or 'missing'}, expected method, seed and two more"
+        )
+    curves: Curves = {}
+    for number, fields in lines:
+        if len(fields) != 4:
+            raise ValueError(f"line {number} has {len(fields)} entries, expected 4")
+        x, y = (_number(entry, number) for entry in fields[2:])
+        seeds = curves.setdefault(fields[0], {}).setdefault(x, {})
+        if fields[1] in seeds:
+            raise ValueError(f"line {number} repeats a method, seed and {header[2]}")
+        seeds[fields[1]] = y
     if not curves:
         raise ValueError("it holds no numbers")
     return header[2], header[3], curves

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pcwinter._types import BoolArray, FloatArray, IntArray
+from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
 from pcwinter.report.text import visible
-from pcwinter.results import Run
+from pcwinter.runs.read import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pcwinter._types import FloatArray, IntArray
+from pcwinter._util.arrays import FloatArray, IntArray
 
 MARGIN = 1.0  # between components, in mean lengths of an edge
 ASPECT = 1.4  # width of the drawing over its height

@@ -7,7 +7,7 @@ from unicodedata import east_asian_width
 
 import numpy as np
 
-from pcwinter._types import FloatArray
+from pcwinter._util.arrays import FloatArray
 from pcwinter.report.text import escape, visible
 
 WIDTH, HEIGHT = 440, 270  # of a chart, in its own units; the page scales it

@@ -8,7 +8,7 @@ import numpy as np
 from pcwinter.report.facts import Facts, exact, limits
 from pcwinter.report.svg import MINUS, plain
 from pcwinter.report.text import escape
-from pcwinter.results import Run
+from pcwinter.runs.read import Run
 
 METRICS = {
     "accuracy": "accuracy on the validation nodes (0.01 is one percentage point)",

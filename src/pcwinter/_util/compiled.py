@@ -1,0 +1,58 @@
+"""Plain loops -> machine code: the one place that names the compiler and its options.
+
+The same source gives the same bits: no fastmath, so that the compiler may not reorder sums.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_PACKAGE = Path(__file__).parents[1]
+_COMPILED = (source for path in sorted(_PACKAGE.rglob("*.py")) if b"_util.compiled" in (source := path.read_bytes()))
+_SOURCES = hashlib.sha256(Path(__file__).read_bytes() + b"".join(_COMPILED)).hexdigest()[:16]
+
+
+def compiled(function: F) -> F:
+    """Compile `function` on its first call, and cache the result on disk."""
+    return _compile(function, inline=False)
+
+
+def inlined(function: F) -> F:
+    """Compile a small function of a hot loop into its callers.
+
+    A call copies every array of a named tuple, which costs more than such a function does.
+    """
+    return _compile(function, inline=True)
+
+
+def _compile(function: F, inline: bool) -> F:
+    """Compile with the options of this package.
+
+    The compiler notices when the file of a function changes, but not when a function that it calls from another file
+    does. So the cache folder is named after the hash of all files with compiled functions.
+    """
+    config: Any = numba.config
+    asked_for = config.CACHE_DIR
+    config.CACHE_DIR = str(Path(asked_for or _PACKAGE / "__pycache__") / f"pcwinter-{_SOURCES}")
+    try:
+        return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=inline)(function))
+    finally:
+        config.CACHE_DIR = asked_for
+
+
+@contextmanager
+def packing() -> Iterator[None]:
+    """Let what is compiled meanwhile do neighbouring scalar operations as one vector operation; the bits stay."""
+    config: Any = numba.config
+    before = config.SLP_VECTORIZE
+    config.SLP_VECTORIZE = 1
+    try:
+        yield
+    finally:
+        config.SLP_VECTORIZE = before

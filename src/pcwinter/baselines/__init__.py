@@ -1,0 +1,29 @@
+"""Graph -> Ranking: what other methods say that nodes and edges are worth.
+
+Node methods rank the nodes within K steps of a labelled node, edge methods the edges of the training graph. The utility
+of a coalition of nodes is that of the head on K-step features of the subgraph that it induces (`node_game`).
+"""
+
+from pcwinter.baselines.banzhaf import data_banzhaf
+from pcwinter.baselines.knn import knn_shapley
+from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes
+from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes, of_values
+from pcwinter.baselines.shapley import beta_shapley, data_shapley
+from pcwinter.baselines.simple import betweenness, degree, random_edges, random_nodes
+
+__all__ = [
+    "Ranking",
+    "all_edges",
+    "beta_shapley",
+    "betweenness",
+    "data_banzhaf",
+    "data_shapley",
+    "degree",
+    "knn_shapley",
+    "leave_one_out_edges",
+    "leave_one_out_nodes",
+    "near_nodes",
+    "of_values",
+    "random_edges",
+    "random_nodes",
+]

@@ -1,0 +1,79 @@
+"""Graph -> Ranking: Data Banzhaf, from random coalitions that serve all nodes."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from pcwinter._util.arrays import BoolArray, FloatArray
+from pcwinter._util.checks import whole_number
+from pcwinter._util.threads import one_thread
+from pcwinter.baselines.node_game import NodeGame, node_game
+from pcwinter.baselines.ranking import Ranking
+from pcwinter.estimation.jobs import Pool
+from pcwinter.estimation.pools import Told, gather
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.ridge.head import Ridge
+from pcwinter.heads.softmax import Softmax
+
+COALITIONS = 50  # that a worker values at a time
+
+
+@one_thread()
+def data_banzhaf(
+    graph: Graph,
+    head: str | Ridge | Softmax,
+    *,
+    samples: int = 2_000,
+    hops: int = 2,
+    metric: str = "accuracy",
+    seed: int = 0,
+    workers: int | Pool = 1,
+    progress: Told | None = None,
+) -> Ranking:
+    """Mean utility of the random coalitions that a node is in, less that of those it is not in.
+
+    Every coalition serves all nodes (maximum sample reuse); each node is in with probability one half.
+    """
+    samples = whole_number("samples", samples, 2)
+    began = time.perf_counter()
+    game = node_game(graph, head, hops=hops, metric=metric)
+    found = gather(workers, Coalitions(game, seed), samples, COALITIONS, progress)
+    inside, utility = (np.concatenate(part) for part in zip(*found, strict=True))
+    value, stderr = banzhaf_from(inside, utility * game.unit)
+    seconds = time.perf_counter() - began
+    return Ranking(
+        "data-banzhaf", game.nodes, value, stderr, 0, samples, seconds, f"{samples:,} coalitions were drawn."
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coalitions:
+    """Random coalitions and their utilities in units; coalition k owns child k of the seed."""
+
+    game: NodeGame
+    seed: int
+
+    def prepare(self) -> None:
+        """Nothing is shared that the game does not hold."""
+
+    def __call__(self, begin: int, end: int) -> tuple[BoolArray, FloatArray]:
+        """Coalitions `begin` to `end` - 1."""
+        seeds = [np.random.SeedSequence(self.seed, spawn_key=(k,)) for k in range(begin, end)]
+        inside = np.array([np.random.default_rng(seed).random(self.game.n_players) < 0.5 for seed in seeds])
+        return inside, np.array([self.game.utility(coalition) for coalition in inside])
+
+
+def banzhaf_from(inside: BoolArray, utility: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Values and standard errors from (samples, p) coalitions and their utilities.
+
+    Not a number for a player that was always in or always out; nor is the error of one that was so once only.
+    """
+    value, variance = np.zeros(inside.shape[1]), np.zeros(inside.shape[1])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for sign, mask in ((1, inside.astype(np.float64)), (-1, 1.0 - inside)):
+            count = mask.sum(axis=0)
+            mean = (utility @ mask) / count
+            value += sign * mean
+            variance += ((utility[:, None] - mean) ** 2 * mask).sum(axis=0) / (count * (count - 1))
+    return value, np.sqrt(variance)

@@ -1,0 +1,359 @@
+"""Graph -> leave-one-out values: what the whole training graph loses with one node, or with one edge.
+
+A node is taken out of the sums of its neighbourhood, and the rows near by are summed up anew. An edge {a, b} changes
+the propagation S = D^-1/2 A D^-1/2 in the rows and columns of a and b only. With Hj = S^j X,
+
+    S'^K X - S^K X = sum over i + j = K - 1 of S'^i (S' - S) Hj
+
+moves all rows within the span of H0, ..., HK of a and b: an edge costs these few vectors, however many rows it moves.
+"""
+
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from pcwinter._util.arrays import FloatArray, IntArray
+from pcwinter._util.compiled import compiled
+from pcwinter._util.threads import one_thread
+from pcwinter.baselines.node_game import (
+    NodeGame,
+    Place,
+    Rows,
+    accumulate,
+    empty_rows,
+    node_game,
+    renew,
+    scores_of,
+    sum_up_near,
+    widen,
+)
+from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
+from pcwinter.estimation.jobs import Pool
+from pcwinter.estimation.pools import Told, gather
+from pcwinter.game.metrics import measure
+from pcwinter.graph.graph import Graph
+from pcwinter.graph.propagation import normalized
+from pcwinter.heads.ridge.head import Ridge
+from pcwinter.heads.softmax import Softmax
+
+CHUNK, MODELS = 500, 20  # nodes or edges of a block, in closed form or by training
+
+
+def leave_one_out_nodes(
+    graph: Graph,
+    head: str | Ridge | Softmax,
+    *,
+    hops: int = 2,
+    metric: str = "accuracy",
+    workers: int | Pool = 1,
+    progress: Told | None = None,
+) -> Ranking:
+    """U(training graph) - U(training graph without the node); `progress` hears how many are done, and of how many."""
+    return _left_out(graph, head, hops, metric, near_nodes(graph, hops), workers, progress)
+
+
+def leave_one_out_edges(
+    graph: Graph,
+    head: str | Ridge | Softmax,
+    *,
+    hops: int = 2,
+    metric: str = "accuracy",
+    workers: int | Pool = 1,
+    progress: Told | None = None,
+) -> Ranking:
+    """U(training graph) - U(training graph without the edge); `progress` hears how many are done, and of how many."""
+    return _left_out(graph, head, hops, metric, all_edges(graph), workers, progress)
+
+
+@one_thread()
+def _left_out(
+    graph: Graph,
+    head: str | Ridge | Softmax,
+    hops: int,
+    metric: str,
+    items: IntArray,
+    workers: int | Pool,
+    told: Told | None,
+) -> Ranking:
+    """The degrees of nodes K steps away count, so one step more is taken in; edges farther away change nothing."""
+    game = node_game(graph, head, hops=hops, metric=metric, reach=hops + 1)
+    inside = np.isin(items, game.nodes)
+    if items.ndim == 2:
+        inside = np.asarray(inside.all(axis=1))
+    job = leave_out(game, np.searchsorted(game.nodes, items[inside]))
+    found = [job(0, 0)]  # compiles, if it must
+    began = time.perf_counter()
+    found += gather(workers, job, len(job.items), job.size, told)
+    value = np.zeros(len(items))
+    value[inside] = game.full - np.concatenate([utilities for utilities, _ in found])
+    evaluations = 1 + sum(computed for _, computed in found)
+    seconds = time.perf_counter() - began
+    return Ranking(
+        "leave-one-out", items, value * game.unit, np.full(len(value), np.nan), 0, evaluations, seconds, "Exact."
+    )
+
+
+class Powers(NamedTuple):
+    """What the edges read: nodes from small to large depth, so that the labelled ones come first."""
+
+    indptr: IntArray
+    indices: IntArray
+    weight: FloatArray  # S
+    degree: FloatArray  # (n,) with the node itself
+    label: IntArray  # (t,)
+    begin: IntArray  # (K + 2,) where the lines of each power begin in `vectors`
+    vectors: FloatArray  # Hj of the nodes within K - j steps of a labelled one: products with validation, coordinates
+    kernel: FloatArray  # (t, t) k(h, h)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeaveOut:
+    """A job: the utilities in units without each of some items, and how many of them had to be computed."""
+
+    utilities: Callable[[IntArray], tuple[FloatArray, int]]
+    items: IntArray
+    size: int  # of a block
+
+    def prepare(self) -> None:
+        """All that is shared was computed when the job was made."""
+
+    def __call__(self, begin: int, end: int) -> tuple[FloatArray, int]:
+        """Those of items `begin` to `end` - 1."""
+        return self.utilities(self.items[begin:end])
+
+
+def leave_out(game: NodeGame, items: IntArray) -> LeaveOut:
+    """The job for some players, or for (m, 2) edges between players."""
+    if game.softmax is not None:
+        return LeaveOut(partial(_retrain, game), items, MODELS)
+    powers = _powers(game)
+    if items.ndim == 2:
+        return LeaveOut(partial(_leave_edges, game, powers), game.place.line[items], CHUNK)
+    return LeaveOut(partial(_leave_nodes, game, _everybody(game.place, powers)), items, CHUNK)
+
+
+def _leave_nodes(game: NodeGame, whole: Rows, players: IntArray) -> tuple[FloatArray, int]:
+    values, numbers = np.empty(len(players)), (game.metric.code, game.empty, game.full)
+    return values, _without_nodes(game.place, deepcopy(whole), whole, players, *numbers, values)
+
+
+def _leave_edges(game: NodeGame, powers: Powers, edges: IntArray) -> tuple[FloatArray, int]:
+    values = np.empty(len(edges))
+    return values, _without_edges(game.place, powers, edges, game.metric.code, game.full, values)
+
+
+def _retrain(game: NodeGame, items: IntArray) -> tuple[FloatArray, int]:
+    """From scratch, for the softmax head."""
+    values, evaluations = np.full(len(items), game.full), 0
+    everybody = np.ones(game.n_players, dtype=np.bool_)
+    for k, item in enumerate(items):
+        ends = np.atleast_1d(item).tolist()
+        if not game.changes(ends, game.place.hops + (len(ends) == 1), everybody):
+            continue
+        if len(ends) == 1:
+            left = everybody.copy()
+            left[ends] = False
+            values[k] = game.utility(left)
+        else:
+            edge = sp.csr_array((np.ones(2), (ends, ends[::-1])), shape=game.adjacency.shape)
+            values[k] = replace(game, adjacency=sp.csr_array(game.adjacency - edge)).utility(everybody)
+        evaluations += 1
+    return values, evaluations
+
+
+def _powers(game: NodeGame) -> Powers:
+    place = game.place
+    by_depth = np.argsort(place.line)
+    within = [int((place.depth <= place.hops - j).sum()) for j in range(place.hops + 1)]
+    weights = normalized(game.adjacency[by_depth][:, by_depth])
+    begin = np.concatenate([[0], np.cumsum(within)])
+    vectors = np.empty((begin[-1], place.vectors.shape[1]))
+    vectors[: within[0]] = place.vectors
+    for j in range(place.hops):
+        below, above = vectors[begin[j] : begin[j + 1]], vectors[begin[j + 1] : begin[j + 2]]
+        above[:] = weights[: within[j + 1], : within[j]] @ below
+    rows = vectors[begin[place.hops] :, place.ends[-1] :]
+    return Powers(
+        indptr=weights.indptr.astype(np.int64),
+        indices=weights.indices.astype(np.int64),
+        weight=weights.data,
+        degree=np.diff(weights.indptr).astype(np.float64),
+        label=place.label[by_depth[: within[-1]]],
+        begin=begin,
+        vectors=vectors,
+        kernel=rows @ rows.T + place.constant,
+    )
+
+
+def _everybody(place: Place, powers: Powers) -> Rows:
+    """The coalition of all players: Tk is d^1/2 Hk."""
+    rows, by_depth, n_val = empty_rows(place), np.argsort(place.line), int(place.ends[-1])
+    rows.degree[by_depth] = powers.degree
+    for k in range(1, max(place.hops, 2)):
+        power = powers.vectors[powers.begin[k] : powers.begin[k + 1]]
+        rows.sums[k - 1, : len(power)] = np.sqrt(powers.degree[: len(power), None]) * power
+    last = powers.vectors[powers.begin[place.hops] :]
+    rows.place[by_depth[: len(last)]] = np.arange(len(last))
+    rows.label[:] = powers.label
+    rows.cross[:] = last[:, :n_val] + place.constant
+    rows.coordinates[:] = last[:, n_val:]
+    rows.kernel[:] = powers.kernel
+    return rows
+
+
+@compiled
+def _without_edges(place: Place, powers: Powers, edges: IntArray, code: int, full: float, values: FloatArray) -> int:
+    """Fill the utilities without each edge; returns how many were computed."""
+    n_rows, n_val, hops = len(powers.label), place.ends[-1], place.hops
+    rows = powers.vectors[powers.begin[hops] :]
+    cross = rows[:, :n_val] + place.constant
+    coordinates = np.ascontiguousarray(rows[:, n_val:])
+    still = powers.kernel + place.penalty * np.eye(n_rows)
+    target = np.zeros((n_rows, len(place.ends) - 1))
+    for r in range(n_rows):
+        target[r, powers.label[r]] = 1.0
+    now = np.empty((len(powers.degree), 4))
+    after = np.empty_like(now)
+    nothing = np.empty(0)
+    evaluations = 0
+    for k in range(len(edges)):
+        moved = _moves(powers, edges[k, 0], edges[k, 1], hops, now, after)
+        used = np.array([i for i in range(moved.shape[1]) if np.any(moved[:, i] != 0)])
+        if len(used) == 0:
+            values[k] = full
+            continue
+        move = np.ascontiguousarray(moved[:, used])
+        lines = np.array([powers.begin[i // 2] + edges[k, i % 2] for i in used])
+        near = powers.vectors[lines]
+        axes = np.ascontiguousarray(near[:, n_val:])
+        products = coordinates @ axes.T
+        half = products + 0.5 * (move @ (axes @ axes.T))  # so that both halves give the kernel of the moved rows
+        system = still + move @ half.T + half @ move.T
+        weights = np.ascontiguousarray(np.linalg.solve(system, target).T)
+        scores = weights @ cross + (weights @ move) @ np.ascontiguousarray(near[:, :n_val])
+        values[k] = measure(code, scores, place.ends, place.temperature, place.tie, nothing)
+        evaluations += 1
+    return evaluations
+
+
+@compiled
+def _moves(powers: Powers, a: int, b: int, hops: int, now: FloatArray, after: FloatArray) -> FloatArray:
+    """(t, 2K + 2) how far the row of each labelled node moves along H0 of a and of b, H1 of a and of b, ...
+
+    Without the edge, S' = F S F off {a, b}, where F is sqrt(d / (d - 1)) at a and at b and else 1. The columns of `now`
+    are S'^i times four vectors: a and b themselves, and the changes of their columns of S in all other rows.
+    """
+    n_rows = len(powers.label)
+    grow_a = (powers.degree[a] / (powers.degree[a] - 1)) ** 0.5
+    grow_b = (powers.degree[b] / (powers.degree[b] - 1)) ** 0.5
+    now[:] = 0.0
+    between = 0.0
+    for end in range(2):
+        u, other, grow = (a, b, grow_a) if end == 0 else (b, a, grow_b)
+        for e in range(powers.indptr[u], powers.indptr[u + 1]):
+            w = powers.indices[e]
+            if w == other:
+                between = powers.weight[e]
+            elif w != u:
+                now[w, 2 + end] = (grow - 1) * powers.weight[e]
+        now[u, end] = 1.0
+    moved = np.zeros((n_rows, 2 * hops + 2))
+    for i in range(hops):
+        j = hops - 1 - i
+        for r in range(n_rows):
+            moved[r, 2 * j] += (
+                now[r, 0] * grow_a * (grow_a - 1) / powers.degree[a] - now[r, 1] * grow_b * between + now[r, 2]
+            )
+            moved[r, 2 * j + 1] += (
+                now[r, 1] * grow_b * (grow_b - 1) / powers.degree[b] - now[r, 0] * grow_a * between + now[r, 3]
+            )
+            moved[r, 2 * j + 2] += now[r, 0] * (grow_a - 1)
+            moved[r, 2 * j + 3] += now[r, 1] * (grow_b - 1)
+        if j == 0:
+            break
+        for r in range(n_rows if j == 1 else len(now)):  # the last time only labelled nodes are asked for
+            after[r] = 0.0
+            for e in range(powers.indptr[r], powers.indptr[r + 1]):
+                w = powers.indices[e]
+                if (r == a and w == b) or (r == b and w == a):
+                    continue
+                weight = powers.weight[e]
+                for u in (r, w):
+                    weight *= grow_a if u == a else (grow_b if u == b else 1.0)
+                for c in range(4):
+                    after[r, c] += weight * now[w, c]
+        now, after = after, now
+    return moved
+
+
+@compiled
+def _without_nodes(
+    place: Place, rows: Rows, whole: Rows, players: IntArray, code: int, empty: float, full: float, values: FloatArray
+) -> int:
+    """Fill the utilities without each player, and put it back as in `whole`; returns how many were computed."""
+    nothing = np.empty(0)
+    n_rows, evaluations = len(rows.label), 0
+    rows.mark[:] = 0
+    for k in range(len(players)):
+        stamp = (k + 1) * (place.hops + 2)
+        a = players[k]
+        touched = _remove(place, rows, a, stamp)
+        # the list of nodes grows with every level, so what was touched at the last holds all that must be put back
+        for level in range(1, place.hops - 1):
+            touched = widen(place, rows, touched, stamp + level)
+            sum_up_near(place, rows, touched, level)
+        if place.hops > 1:
+            touched = widen(place, rows, touched, stamp + place.hops)
+        gone = rows.place[a]
+        values[k] = full
+        if renew(place, rows, touched, n_rows) or gone >= 0:
+            values[k] = empty
+            if n_rows - (gone >= 0) > 0:
+                scores = scores_of(place, rows, n_rows, gone)
+                values[k] = measure(code, scores, place.ends, place.temperature, place.tie, nothing)
+            evaluations += 1
+        rows.degree[a] = whole.degree[a]
+        for i in range(touched):
+            w = rows.near[i]
+            rows.degree[w] = whole.degree[w]
+            if place.depth[w] < place.hops:
+                rows.sums[:, place.line[w]] = whole.sums[:, place.line[w]]
+            at = rows.place[w]
+            if at >= 0:
+                rows.cross[at] = whole.cross[at]
+                rows.coordinates[at] = whole.coordinates[at]
+                rows.kernel[at] = whole.kernel[at]
+                rows.kernel[:, at] = whole.kernel[:, at]
+    return evaluations
+
+
+@compiled
+def _remove(place: Place, rows: Rows, a: int, stamp: int) -> int:
+    """Take the node a out of degrees and T1; lists what changed, and returns how many."""
+    found = 0
+    weight = rows.degree[a] ** -0.5
+    rows.degree[a] = 0.0
+    for e in range(place.indptr[a], place.indptr[a + 1]):
+        u = place.indices[e]
+        before = rows.degree[u] ** -0.5
+        rows.degree[u] -= 1
+        change = rows.degree[u] ** -0.5 - before
+        for f in range(place.indptr[u] - 1, place.indptr[u + 1]):
+            w = u if f < place.indptr[u] else place.indices[f]
+            if rows.degree[w] == 0:
+                continue
+            if place.depth[w] < place.hops:
+                accumulate(rows.sums[0, place.line[w]], change, place.vectors[place.line[u]])
+            if rows.mark[w] != stamp:
+                rows.mark[w] = stamp
+                rows.near[found] = w
+                found += 1
+        if place.depth[u] < place.hops:
+            accumulate(rows.sums[0, place.line[u]], -weight, place.vectors[place.line[a]])
+    return found

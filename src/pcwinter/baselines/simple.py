@@ -1,0 +1,45 @@
+"""Graph -> Ranking without training a model: random values, degree, edge betweenness."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from pcwinter._util.arrays import FloatArray, IntArray
+from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
+from pcwinter.graph.graph import Graph
+
+
+def random_nodes(graph: Graph, *, hops: int = 2, seed: int = 0) -> Ranking:
+    """Values that mean nothing."""
+    return _plain("random", near_nodes(graph, hops), lambda nodes: np.random.default_rng(seed).random(len(nodes)))
+
+
+def degree(graph: Graph, *, hops: int = 2) -> Ranking:
+    """Number of neighbours in the training graph."""
+    return _plain(
+        "degree", near_nodes(graph, hops), lambda nodes: np.diff(graph.training.indptr)[nodes].astype(np.float64)
+    )
+
+
+def random_edges(graph: Graph, *, seed: int = 0) -> Ranking:
+    """Values that mean nothing."""
+    return _plain("random", all_edges(graph), lambda edges: np.random.default_rng(seed).random(len(edges)))
+
+
+def betweenness(graph: Graph) -> Ranking:
+    """Shortest paths between pairs of nodes of the training graph that pass through an edge, as a share of all."""
+    import igraph
+
+    def values(edges: IntArray) -> FloatArray:
+        network = igraph.Graph(n=graph.n_nodes, edges=edges.tolist())
+        inside = graph.n_nodes - len(graph.val) - len(graph.test)
+        return np.array(network.edge_betweenness(directed=False)) / (inside * (inside - 1) / 2)
+
+    return _plain("betweenness", all_edges(graph), values)
+
+
+def _plain(method: str, items: IntArray, values: Callable[[IntArray], FloatArray]) -> Ranking:
+    began = time.perf_counter()
+    value = values(items)
+    return Ranking(method, items, value, np.full(len(value), np.nan), seconds=time.perf_counter() - began)

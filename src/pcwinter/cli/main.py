@@ -1,0 +1,86 @@
+"""The command line: the group of commands, and errors as one sentence.
+
+Only click is imported at once. Each command imports what it needs, so that --help answers quickly.
+"""
+
+import os
+import re
+import sys
+import traceback
+
+import click
+
+from pcwinter.cli.experiments import judge, reproduce
+from pcwinter.cli.look import compare, completion, datasets, report, show
+from pcwinter.cli.value import value
+
+EXPECTED = (ValueError, TypeError, OSError, FloatingPointError, RuntimeError, MemoryError)  # said in one sentence
+
+
+class InOrder(click.Group):
+    """A group that lists its commands in the order of the work."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of this file."""
+        return list(self.commands)
+
+
+@click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="pcwinter", message="pcwinter %(version)s")
+def cli() -> None:
+    """What every node and every edge of a graph is worth to a graph neural network (PC-Winter values).
+
+    \b
+      pcwinter value cora --out runs/cora      value a graph until the values have converged
+      pcwinter show runs/cora                  look at the values in the terminal
+      pcwinter report runs/cora                write runs/cora/report.html, a page to hand on
+    """
+
+
+for command in (value, show, compare, report, reproduce, judge, datasets, completion):
+    cli.add_command(command)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit code: 2 with one sentence when something is wrong."""
+    try:
+        code = cli.main(arguments, prog_name="pcwinter", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.ctx.get_help() if error.ctx else "")
+        return 0
+    except click.ClickException as error:
+        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "pcwinter"
+        return _complain(f"{where}: {' '.join(error.format_message().split())} See `{where} --help`.")
+    except click.Abort:
+        return _complain("pcwinter: interrupted.", 130)
+    except BrokenPipeError:  # such as `pcwinter show | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except EXPECTED as error:
+        if os.environ.get("PCWINTER_TRACEBACK"):
+            traceback.print_exc()
+        sentence = as_options(" ".join(str(error).split())) or type(error).__name__
+        if isinstance(error, OSError) and error.strerror and error.filename is not None:
+            sentence = f"{error.filename} cannot be used ({error.strerror.lower()}): check or change the path"
+        return _complain(f"pcwinter: {sentence}")
+    return int(code or 0)
+
+
+def as_options(sentence: str) -> str:
+    """A sentence of the library in the words of the command line: max_seconds=90 is --max-seconds 90 here."""
+    names = {parameter.name for command in (value, reproduce, judge) for parameter in command.params if parameter.name}
+    pattern = rf"\b({'|'.join(sorted(names, key=len, reverse=True))})\b(=(True|'[^']*'|[\w.]+))?"
+
+    def option(found: re.Match[str]) -> str:
+        name, assigned, given = found.groups()
+        if assigned is None and "_" not in name:
+            return found[0]  # an ordinary word
+        flag = f"--{name.replace('_', '-')}"
+        return flag if given in (None, "True") else f"{flag} {given.strip(chr(39))}"
+
+    return re.sub(pattern, option, sentence)
+
+
+def _complain(sentence: str, code: int = 2) -> int:
+    click.echo(sentence, err=True)
+    return code

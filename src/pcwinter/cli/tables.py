@@ -1,0 +1,215 @@
+"""Run -> tables in the terminal."""
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pcwinter._util.arrays import FloatArray, IntArray
+from pcwinter._util.checks import whole_number
+from pcwinter.graph.io.datasets import DATASETS, location
+from pcwinter.runs.read import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FORMATS = {"stderr": "{:.4f}", "errors": "{:+.1f}"}  # of floats; others are values, with sign
+WIDEST = 24  # characters of an id or of a name
+MEANING = {
+    "accuracy": "A value is a share of validation accuracy: +0.0100 makes the model right on one more node in 100.",
+    "macro-f1": "A value is a share of the macro-F1 score on the validation nodes.",
+    "probability": "A value is a share of the mean probability of the true class on the validation nodes.",
+    "log-likelihood": "A value is a share of the mean log-likelihood of the true class on the validation nodes.",
+}
+
+
+def summary(run: Run, top: int = 10, aggregate: str = "own") -> str:
+    """How the run ended, both ends of the ranking of nodes and of edges, and values by class and by degree."""
+    top = whole_number("top", top, 1)
+    nodes = _nodes(run, aggregate)
+    parts = [_heading(run)]
+    for things, table, columns in (
+        ("nodes", nodes, ["node", "class", "labelled", "degree", "players", "value", "stderr"]),
+        ("edges", run.edges, ["source", "target", "value", "stderr"]),
+    ):
+        ranked = table.sort_values("value", ascending=False, kind="stable")[columns]
+        n = min(top, len(ranked))
+        if n:
+            parts.append(f"The {n:,} most valuable of {len(ranked):,} {things}\n{text(ranked.head(n))}")
+            parts.append(f"The {n:,} least valuable of {len(ranked):,} {things}\n{text(ranked.tail(n)[::-1])}")
+        else:
+            parts.append(f"There are no {things} with players.")
+    parts.append(f"Nodes by class\n{text(_grouped(nodes, 'class', run.label % len(_names(run))))}")
+    parts.append(f"Nodes by degree in the training graph\n{text(_grouped(nodes, 'degree', _bins(run.degree)))}")
+    unit = MEANING[run.story["asked"]["metric"]]
+    parts.append(f"{unit}\nstderr is the standard error from the sampling of orders alone.")
+    return "\n\n".join(parts)
+
+
+def comparison(a: Run, b: Run, top: int = 10) -> str:
+    """How far two runs agree on the nodes and edges that they share."""
+    import pandas as pd
+
+    top = whole_number("top", top, 1)
+    lines = [f"A  {_heading(a)}", f"B  {_heading(b)}"]
+    different = settings_of(a, b)
+    settings = [f"  {name}: {one} in A, {other} in B" for name, (one, other) in different.items()]
+    heads = [run.story["head"] for run in (a, b)]
+    if heads[0] != heads[1]:
+        settings.append(f"  head, as calibrated: {heads[0]} in A, {heads[1]} in B")
+    lines.append("Different settings\n" + "\n".join(settings) if settings else "The settings are the same.")
+    if a.story["fingerprint"] != b.story["fingerprint"]:
+        lines.append("The graphs are not the same: what follows is about the nodes and edges that they share.")
+    pairs = {
+        "nodes": _pair(a.nodes, b.nodes, ["node"]),
+        "edges": _pair(_sorted_ends(a.edges), _sorted_ends(b.edges), ["source", "target"]),
+    }
+    if all(pair.empty for pair in pairs.values()):
+        raise ValueError(f"{a.directory} and {b.directory} share no node and no edge: compare runs of the same graph")
+    rows = {things: _agreement(pair) for things, pair in pairs.items() if len(pair)}
+    lines.append(f"Agreement\n{pd.DataFrame(rows).to_string()}")
+    for things, pair in pairs.items():
+        if len(pair):
+            known = pair["errors"].notna().any()
+            size = (pair["errors"] if known else pair["A - B"]).abs()
+            far = pair.loc[size.sort_values(ascending=False, kind="stable").index].head(top)
+            how = "counted in standard errors" if known else "without error bars, since a run has one order only"
+            lines.append(f"The {len(far):,} {things} that differ most, {how}\n{text(far)}")
+    note = ""
+    if a.story["asked"].get("seed") is not None and "seed" not in different:
+        note = " Both have the same seed, so their errors are not independent."
+    lines.append(f"The error of a difference is the root of the sum of the squared standard errors.{note}")
+    return "\n\n".join(lines)
+
+
+def settings_of(a: Run, b: Run) -> dict[str, tuple[object, object]]:
+    """Settings in which two runs differ."""
+    one, other = a.story["asked"], b.story["asked"]
+    return {name: (one.get(name), other.get(name)) for name in {**one, **other} if one.get(name) != other.get(name)}
+
+
+def known_graphs(data: str | PathLike[str] | None = None) -> str:
+    """Every graph that has a name: what it is, where it lies or comes from."""
+    lines = []
+    for name, dataset in DATASETS.items():
+        place = location(name, data=data)
+        here = "in this package" if dataset.family == "package" else f"at hand in {place}"
+        lines.append(
+            f"{name:<17} {dataset.title}\n{'':<17} {here if place else 'not at hand: downloaded when it is used'}"
+        )
+        lines.append(f"{'':<17} from {dataset.source}")
+    return "\n".join(lines)
+
+
+def text(table: "pd.DataFrame") -> str:
+    """A table of fixed width: signed values, names cut short, nothing that a terminal would obey."""
+    shown = {}
+    for name, column in table.items():
+        if column.dtype == bool:
+            shown[name] = column.map({True: "yes", False: ""})
+        elif column.dtype.kind == "f":
+            shown[name] = column.map(FORMATS.get(str(name), "{:+.4f}").format)
+        elif column.dtype.kind in "iu":
+            shown[name] = column.map("{:,}".format)
+        else:
+            shown[name] = column.map(lambda word: plain(str(word)))
+    return type(table)(shown).to_string(index=False)
+
+
+def plain(word: str) -> str:
+    """A word without control characters, and not too long."""
+    clean = "".join(letter if letter.isprintable() else "?" for letter in word)
+    return clean if len(clean) <= WIDEST else f"{clean[: WIDEST - 1]}…"
+
+
+def _heading(run: Run) -> str:
+    story = run.story
+    lines = [
+        f"{run.directory}: {plain(story['graph']) or 'a graph'}, {story['n_players']:,} players, {story['head']}",
+        story["status"],
+        f"utility ({story['asked']['metric']}) {story['utility_full']:.4f} of all players, "
+        f"{story['utility_roots']:.4f} of the labelled nodes without edges, {story['utility_empty']:.4f} of nobody",
+        *(f"warning: {warning}" for warning in story["warnings"]),
+    ]
+    return "\n".join(lines)
+
+
+def _nodes(run: Run, aggregate: str) -> "pd.DataFrame":
+    nodes = run.nodes.assign(**{"class": np.array(_names(run))[run.label], "degree": run.degree})
+    if aggregate == "path":
+        nodes = nodes.assign(value=nodes["value_path"], stderr=nodes["stderr_path"])
+    return nodes
+
+
+def _names(run: Run) -> list[str]:
+    """Names of the classes; the last stands for -1, unknown."""
+    return [*run.classes, "unknown"]
+
+
+def _bins(degree: IntArray) -> IntArray:
+    """0, 1, 2, 3-4, 5-8, ...: each twice as wide as the one before."""
+    return np.ceil(np.log2(np.maximum(degree, 0.5))).astype(np.int64)
+
+
+def _grouped(nodes: "pd.DataFrame", by: str, key: Any) -> "pd.DataFrame":  # a column or an array
+    groups = nodes.groupby(np.asarray(key))
+    table = groups.agg(
+        first=(by, "min"),
+        last=(by, "max"),
+        nodes=("value", "size"),
+        labelled=("labelled", "sum"),
+        sum=("value", "sum"),
+        mean=("value", "mean"),
+    )
+    first, last = table.pop("first"), table.pop("last")
+    names = [str(low) if low == high else f"{low}-{high}" for low, high in zip(first, last, strict=True)]
+    table.insert(0, by, names)
+    return table
+
+
+def _sorted_ends(edges: "pd.DataFrame") -> "pd.DataFrame":
+    """Edges whose ends come in the order of the alphabet: two graphs may number their nodes differently."""
+    ends = np.sort(edges[["source", "target"]].to_numpy(dtype=str), axis=1)
+    return edges.assign(source=ends[:, 0], target=ends[:, 1])
+
+
+def _pair(a: "pd.DataFrame", b: "pd.DataFrame", keys: list[str]) -> "pd.DataFrame":
+    columns = [*keys, "value", "stderr"]
+    both = a[columns].merge(b[columns], on=keys, suffixes=("_a", "_b"))
+    difference = both["value_a"] - both["value_b"]
+    error = np.hypot(both["stderr_a"], both["stderr_b"])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.where((difference == 0) & (error == 0), 0.0, difference / error)
+    return both[keys].assign(
+        **{"A": both["value_a"], "B": both["value_b"], "A - B": difference, "stderr": error, "errors": errors}
+    )
+
+
+def _agreement(pair: "pd.DataFrame") -> Mapping[str, str]:
+    a, b = pair["A"].to_numpy(), pair["B"].to_numpy()
+    size = pair["errors"].abs().dropna().to_numpy()  # infinite where two exact values differ
+    rows = {"in both": f"{len(pair):,}", "Spearman rank correlation": f"{_spearman(a, b):.3f}"}
+    for share in (0.01, 0.1, 0.25):
+        k = max(1, round(share * len(pair)))
+        shared = len(np.intersect1d(_best(a, k), _best(b, k)))
+        rows[f"in both best {share:.0%}"] = f"{shared:,} of {k:,}"
+    rows["root mean square difference"] = f"{np.sqrt(np.mean((a - b) ** 2)):.5f}"
+    if len(size):
+        rows["the same in standard errors"] = f"{np.sqrt(np.mean(size**2)):.2f}"
+        rows["differ by over 2 standard errors"] = f"{np.mean(size > 2):.1%} (by chance 4.6%)"
+    return rows
+
+
+def _best(values: FloatArray, k: int) -> IntArray:
+    return np.argsort(-values, kind="stable")[:k]
+
+
+def _spearman(a: FloatArray, b: FloatArray) -> float:
+    """Not a number when one of them is constant."""
+    from scipy.stats import rankdata
+
+    first, second = rankdata(a), rankdata(b)
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return float("nan")
+    return float(np.corrcoef(first, second)[0, 1])

@@ -1,0 +1,222 @@
+"""pcwinter value: GRAPH -> a run directory."""
+
+import shlex
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from pcwinter._util.checks import did_you_mean
+from pcwinter.cli.choices import DATASETS, FEATURES, METRICS, ORDERS, RUN, at_home, data_option
+
+if TYPE_CHECKING:
+    from pcwinter.graph.graph import Graph
+    from pcwinter.heads.ridge.head import Ridge
+    from pcwinter.heads.softmax import Softmax
+
+
+def _ratios(ctx: click.Context, param: click.Parameter, given: str) -> tuple[float, ...]:
+    """Text -> floats; what is admitted is checked where all options are."""
+    try:
+        return tuple(float(part) for part in given.split(",")) if given else ()
+    except ValueError:
+        raise click.BadParameter(f"{given!r} is not a list of numbers such as 0.5,0.7.", ctx, param) from None
+
+
+def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """For the shell: names that begin so, and then files."""
+    names = [CompletionItem(name) for name in DATASETS if name.startswith(incomplete)]
+    return [*names, CompletionItem(incomplete, type="file")]
+
+
+@click.command()
+@click.argument("graph", shell_complete=_graphs)
+@click.option(
+    "--out",
+    type=RUN,
+    callback=at_home,
+    required=True,
+    help="Directory for the results; new, empty, or with --resume the run's own.",
+)
+@click.option(
+    "--head",
+    type=click.Choice(("ridge", "softmax")),
+    default="ridge",
+    show_default=True,
+    help="Classifier: ridge (closed form), or the paper's softmax, which takes about a thousand times as long.",
+)
+@click.option("--hops", type=int, default=2, show_default=True, help="Propagation steps, K.")
+@click.option(
+    "--metric",
+    type=click.Choice(METRICS),
+    default="accuracy",
+    show_default=True,
+    help="What to measure on the validation nodes.",
+)
+@click.option(
+    "--orders",
+    type=click.Choice(ORDERS),
+    default="dfs",
+    show_default=True,
+    help="Orders to average over: PC-Winter, PC-Winter-L, PC-Winter-P, Shapley.",
+)
+@click.option(
+    "--truncation",
+    default="",
+    callback=_ratios,
+    metavar="T1,T2",
+    help="Share of children left out at each depth, such as 0.5,0.7; none by default.",
+)
+@click.option("--permutations", type=int, metavar="N", help="Draw exactly N orders, converged or not.")
+@click.option(
+    "--max-permutations",
+    type=int,
+    metavar="N",
+    help="Stop after N orders even if the values have not converged.  [default: 2000]",
+)
+@click.option(
+    "--tolerance",
+    type=float,
+    help="Stop when the values move by less than this share over 20 orders.  [default: 0.05]",
+)
+@click.option(
+    "--max-seconds",
+    type=float,
+    metavar="S",
+    help="Stop after S seconds of estimating, at the end of a block of orders; resumed runs add up.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders.")
+@click.option(
+    "--bootstrap",
+    type=int,
+    default=0,
+    metavar="B",
+    help="Add error bars for the choice of validation nodes, from B resamplings.",
+)
+@click.option(
+    "--workers",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Number of processes; it changes the time and nothing else.",
+)
+@click.option("--memory", type=int, metavar="MB", help="Limit the memory of the ridge head in each process.")
+@click.option(
+    "--max-players", type=int, default=10_000_000, show_default=True, help="Refuse a graph with more players than this."
+)
+@click.option("--penalty", type=float, help="Ridge penalty; calibrated by default.")
+@click.option("--bias", type=float, help="Size of the ridge head's constant feature; calibrated by default.")
+@click.option("--temperature", type=float, help="Temperature of the ridge head's probabilities; calibrated by default.")
+@click.option("--learning-rate", type=float, help="Of the softmax head; by default the paper's for this graph.")
+@click.option("--epochs", type=int, help="Of the softmax head; by default the paper's for this graph.")
+@click.option("--weight-decay", type=float, help="Of the softmax head; by default the paper's for this graph.")
+@click.option(
+    "--features",
+    type=click.Choice(FEATURES),
+    default="row",
+    show_default=True,
+    help="Scaling: rows that sum to 1, standardised columns (for signed features), or none.",
+)
+@data_option
+@click.option("--resume", is_flag=True, help="Continue the run in --out, if there is one.")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def value(graph: str, out: Path, data: Path | None, features: str, resume: bool, quiet: bool, **options: Any) -> int:
+    """Value every node and edge of GRAPH.
+
+    GRAPH is the name of a public graph (see `pcwinter datasets`), a folder with nodes.csv and edges.csv, or an .npz,
+    .graphml or .gml file. You can interrupt the run at any time; --resume continues to the same numbers.
+
+    \b
+    Examples:
+      pcwinter value demo --out runs/demo
+      pcwinter value my_graph/ --features standard --workers 2 --out runs/mine
+      pcwinter value cora --head softmax --truncation 0.5,0.7 --permutations 100 --out runs/softmax
+      pcwinter value cora --out runs/cora --resume
+    """
+    from pcwinter.estimation.display import Display
+    from pcwinter.estimation.stopping import choose
+    from pcwinter.runs import directory
+
+    make_head = _head(options)
+    limits = (options.pop(name) for name in ("permutations", "max_permutations", "tolerance", "max_seconds"))
+    stop = choose(None, *limits)
+    directory.check_directory(out, resume=resume)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        loaded = _load(graph, data, features)
+        notes = [str(warning.message) for warning in caught]
+    if not quiet:
+        click.echo(f"{graph}: {loaded!r}".replace("Graph: ", ""))
+        for note in notes:
+            click.echo(f"warning: {note}")
+    with warnings.catch_warnings(), Display(stop, quiet=quiet, again="--resume") as display:
+        warnings.simplefilter("ignore")  # the warnings of the values are printed with them below
+        warnings.simplefilter("always", directory.CheckpointWarning)
+        warnings.showwarning = lambda message, *_: display.say(f"warning: {message}")
+        values = directory.run(
+            loaded,
+            out,
+            name=graph,
+            notes=notes,
+            resume=resume,
+            head=make_head(loaded),
+            stop=stop | display.interrupted,
+            progress=display,
+            **options,
+        )
+    interrupted = values.status == display.sentence
+    if not quiet:
+        click.echo(f"{values!r}\nWritten to {out}: nodes.csv, edges.csv, players.npz, run.json.")
+        if interrupted:
+            again = [*sys.argv[1:], *(() if "--resume" in sys.argv else ("--resume",))]
+            click.echo(f"Continue with: pcwinter {shlex.join(again)}")
+        else:
+            place = shlex.quote(str(out))
+            click.echo(f"See the values with `pcwinter show {place}`, or write a page with `pcwinter report {place}`.")
+    return 128 + display.signal if interrupted else 0
+
+
+def _load(graph: str, data: Path | None, features: str) -> "Graph":
+    if graph in DATASETS:
+        from pcwinter.graph.io.datasets import load
+
+        return load(graph, data=data, features=features)
+    if not Path(graph).expanduser().exists():
+        hint = did_you_mean(graph, DATASETS) or f": name a folder or file, or one of {', '.join(DATASETS)}"
+        raise FileNotFoundError(f"there is no graph {graph!r}{hint}")
+    from pcwinter.graph.io.read import read_graph
+
+    return read_graph(Path(graph), features=features)
+
+
+def _head(options: dict[str, Any]) -> "Callable[[Graph], str | Ridge | Softmax]":
+    """The head of a graph from its options, which are removed from the others."""
+    kind = options.pop("head")
+    names = {
+        "ridge": ("penalty", "bias", "temperature"),
+        "softmax": ("learning_rate", "epochs", "weight_decay"),
+    }
+    given = {
+        head: {name: option for name in options_of if (option := options.pop(name)) is not None}
+        for head, options_of in names.items()
+    }
+    for head, strange in given.items():
+        if head != kind and strange:
+            name = next(iter(strange)).replace("_", "-")
+            raise ValueError(
+                f"--{name} belongs to the {head} head, but the head is {kind}: leave it out, or add --head {head}"
+            )
+    if not given[kind]:
+        return lambda graph: str(kind)
+    from pcwinter.heads.ridge.head import Ridge
+    from pcwinter.heads.softmax import softmax_for
+
+    if kind == "ridge":
+        ridge = Ridge(**given[kind])
+        return lambda graph: ridge
+    return lambda graph: replace(softmax_for(graph), **given[kind])

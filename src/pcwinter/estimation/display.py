@@ -1,0 +1,176 @@
+"""Progress of a run -> one line on a terminal, or a log line every half minute elsewhere; and Ctrl-C.
+
+The first Ctrl-C ends the run after the block of orders under way, the second one ends the process at once. A thread
+handles both: compiled code may be busy for many seconds, and Python interrupts its main thread only between two calls.
+"""
+
+import io
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType, TracebackType
+from typing import TextIO
+
+from pcwinter.estimation.stopping import USUAL, Progress, Rule
+
+LOG = 30.0  # seconds between log lines
+REFRESH = 0.5  # seconds between changes of the line on a terminal
+TREND = 5  # blocks that the forecast looks back on
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def now_and_then(say: Callable[[str], None], what: str) -> Callable[[int, int], None]:
+    """A function that says every half minute how many are done, and of how many."""
+    last = time.perf_counter()
+
+    def tell(done: int, of: int) -> None:
+        nonlocal last
+        if time.perf_counter() - last > LOG:
+            last = time.perf_counter()
+            say(f"{what}: {done:,} of {of:,}")
+
+    return tell
+
+
+class Display:
+    """What a person sees while a run lasts, and what Ctrl-C does; use it in a `with` statement.
+
+    Pass the display as the `progress` of `value` or `run`, and `stop | display.interrupted` as the rule. `stop` is the
+    rule that ends the run otherwise. `again` says how to continue after an interruption.
+    """
+
+    def __init__(
+        self,
+        stop: Rule = USUAL,
+        *,
+        quiet: bool = False,
+        stream: TextIO | None = None,
+        again: str = "resume=True",
+    ) -> None:
+        self.tolerance, self.max_seconds = stop.settings.get("tolerance"), stop.settings.get("max_seconds")
+        self.limit, self.again = stop.limit, again
+        self.interrupted = Rule(self._interrupted)
+        self.stream = stream or sys.stderr or io.StringIO()  # there is none when it was closed
+        self.quiet, self.live = quiet, self.stream.isatty()
+        self.comma = " · " if (self.stream.encoding or "utf-8").lower().startswith("utf") else ", "
+        self.signal = 0  # the one that came
+        self.sentence: str | None = None  # the status of a run that it ended
+        self.history: list[Progress] = []  # the last blocks of this process
+        self.began = time.perf_counter()
+        self.over = threading.Event()
+
+    def __call__(self, now: Progress) -> None:
+        """Show the progress after a block of orders."""
+        self.history = [*self.history, now][-TREND:]
+
+    def _interrupted(self, now: Progress) -> str | None:
+        if self.signal:
+            self.sentence = f"Interrupted after {now.orders:,} orders: {self.again} continues from there."
+        return self.sentence
+
+    def __enter__(self) -> "Display":
+        self.inlet, self.outlet = os.pipe()
+        os.set_blocking(self.outlet, False)
+        self.wakeup = signal.set_wakeup_fd(self.outlet, warn_on_full_buffer=False)
+        self.handlers = {which: signal.signal(which, _ignore) for which in SIGNALS}
+        self.threads = [threading.Thread(target=self._listen, daemon=True)]
+        if not self.quiet:
+            self.threads.append(threading.Thread(target=self._tick, daemon=True))
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for which, handler in self.handlers.items():
+            signal.signal(which, handler)
+        signal.set_wakeup_fd(self.wakeup)
+        self.over.set()
+        os.write(self.outlet, b"\0")
+        for thread in self.threads:
+            thread.join()
+        os.close(self.inlet)
+        os.close(self.outlet)
+        self._clear()
+
+    def line(self, seconds: float) -> str:
+        """The state of the run in one line, `seconds` after its beginning."""
+        if not self.history:
+            patience = "; the first run compiles its inner loops, which takes about a minute" if seconds > 5 else ""
+            return f"starting, {clock(seconds)}{patience}"
+        now, tolerance = self.history[-1], self.tolerance
+        total = f" of {self.limit:,}" if tolerance is None and self.limit is not None else ""
+        parts = [f"{now.orders:,}{total} orders"]
+        moved = f"values moved by {now.change:.1%}" if now.change < float("inf") else "too early to compare"
+        parts.append(moved if tolerance is None else f"{moved} (stops below {100 * tolerance:.3g}%)")
+        parts.append(f"{now.evaluations / max(now.seconds, 1e-9):,.0f} utilities/s")
+        left = self.left()
+        parts.append(clock(seconds) + (f", about {clock(left)} left" if left is not None else ""))
+        return self.comma.join(parts)
+
+    def left(self) -> float | None:
+        """Seconds until the end, None if unknown: the change of the values falls like 1 / orders."""
+        now = self.history[-1]
+        orders = float("inf") if self.limit is None else float(self.limit)
+        if self.tolerance is not None:
+            moves = sorted(past.change * past.orders for past in self.history if past.change < float("inf"))
+            if not moves:
+                return None
+            orders = min(orders, max(moves[len(moves) // 2] / self.tolerance, now.orders))
+        if orders == float("inf") and self.max_seconds is None:
+            return None
+        seconds = (orders - now.orders) * now.seconds / now.orders
+        return seconds if self.max_seconds is None else min(seconds, max(self.max_seconds - now.seconds, 0.0))
+
+    def _listen(self) -> None:
+        while not self.over.is_set():
+            for byte in os.read(self.inlet, 16):
+                if byte in SIGNALS:
+                    self._heard(byte)
+
+    def _heard(self, which: int) -> None:
+        if self.signal:
+            self.say(f"Stopped at once: {self.again} continues from the last checkpoint.")
+            os._exit(128 + which)
+        self.signal = which
+        self.say("Stopping after the orders under way, which are saved. Press Ctrl-C again to stop at once.")
+
+    def _tick(self) -> None:
+        while not self.over.wait(REFRESH if self.live else LOG):
+            text = self.line(time.perf_counter() - self.began)
+            if self.live:
+                self._write(f"\r\033[K{text[: max(shutil.get_terminal_size().columns - 1, 10)]}")
+            else:
+                self._write(f"{time.strftime('%H:%M:%S')} {text}\n")
+
+    def say(self, sentence: str) -> None:
+        """Print a line of its own, above the progress line."""
+        if not self.quiet:
+            self._clear()
+            self._write(f"{sentence}\n")
+
+    def _clear(self) -> None:
+        if self.live and not self.quiet:
+            self._write("\r\033[K")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError):  # a closed terminal must neither end the run nor keep it from ending
+            self.stream.write(text)
+            self.stream.flush()
+
+
+def clock(seconds: float) -> str:
+    """Seconds as people say them: 0:07, 12:30, 3:05:00."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _ignore(which: int, frame: FrameType | None) -> None:
+    """Do nothing: the byte that the signal leaves in the pipe is enough."""

@@ -1,0 +1,233 @@
+"""Game -> Estimate: the mean marginal contribution over orders, with its standard error.
+
+    psi_p = mean over orders of U(before p, p) - U(before p)
+
+Order k is drawn from child k of the seed, and orders are added up in blocks of fixed size, block after block: the
+numbers depend on the seed alone. `states` is the loop; its caller decides when to save, display and stop.
+"""
+
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from pcwinter._util.arrays import FloatArray, Incidence
+from pcwinter._util.threads import one_thread
+from pcwinter.estimation.jobs import Pool, blocks
+from pcwinter.estimation.moments import Moments, Tally
+from pcwinter.estimation.pools import open_pool
+from pcwinter.estimation.stopping import WINDOW, Progress, Rule
+from pcwinter.game.detail import make_parts
+from pcwinter.game.protocol import Detailed, Game, Order, Preparable, check_order, marginals
+
+NOT_MET = "the stopping rule has a limit, but its check was not met there: correct one of them"
+BLOCK = 10  # orders; divides WINDOW, and is never derived from the number of workers
+Levels = Mapping[str, Incidence]
+Draw = Callable[[np.random.Generator], Order]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Estimate:
+    """The sums over all orders, and how the run ended."""
+
+    tally: Tally
+    unit: float
+    status: str  # a sentence for the reader
+    seconds: float
+    change: FloatArray  # (blocks,) the convergence measure after each block
+    exact: bool = False
+
+    def __repr__(self) -> str:
+        return f"Estimate of {len(self.mean()):,} players from {self.tally.orders:,} orders. {self.status}"
+
+    def mean(self, level: str = "player") -> FloatArray:
+        """Values of a level in plain numbers."""
+        return self.tally.levels[level].mean(self.unit)
+
+    def stderr(self, level: str = "player") -> FloatArray:
+        """Standard errors from the sampling of orders; 0 when all orders were enumerated."""
+        moments = self.tally.levels[level]
+        return np.zeros(len(moments.total)) if self.exact else moments.stderr(self.unit)
+
+
+def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[str] = ()) -> Tally:
+    """Walk the orders and add up the marginal contributions; the levels in `detail` also by part of the utility."""
+    walk, parts = game.walk, None
+    if detail:
+        if not isinstance(game, Detailed):
+            raise TypeError(f"{type(game).__name__} has no parts, so there is no detail: leave out the bootstrap")
+        parts = make_parts(sp.csr_array(sp.vstack([levels[name] for name in detail])), game.n_parts)
+        walk = partial(game.walk, parts=parts)
+    total: Tally | None = None
+    for order in orders:
+        check_order(game, order)
+        walked = walk(order)
+        steps = marginals(game, order, walked)
+        moments = {"player": Moments.of(steps)}
+        for name, matrix in levels.items():
+            moments[name] = Moments.of(np.asarray(matrix @ steps))
+        one = Tally(moments, {}, int(order.visited.sum()), walked.evaluations, walked.baselines)
+        total = one if total is None else total + one
+    if total is None:
+        raise ValueError("there are no orders to walk")
+    if parts is None:
+        return total
+    ends = np.cumsum([levels[name].shape[0] for name in detail])
+    sums = dict(zip(detail, np.split(parts.sums, ends[:-1]), strict=True))
+    return replace(total, detail=sums)
+
+
+def block_of_orders(draw: Draw, seed: int, begin: int, end: int) -> Iterable[Order]:
+    """Orders `begin` to `end` - 1 of a run: order k owns child k of the seed."""
+    for k in range(begin, end):
+        yield draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,))))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """An estimate after some blocks. What comes next depends on nothing else, so a run can continue from here."""
+
+    total: Tally
+    halves: tuple[Moments, Moments | None]  # of the level that is watched, from the even and from the odd blocks
+    recent: tuple[FloatArray, ...]  # its values after the last blocks, back to WINDOW orders ago
+    change: tuple[float, ...]  # the convergence measure after each block
+    seconds: float  # spent on estimating
+
+    @property
+    def whole(self) -> bool:
+        """Whether all blocks are complete; a run can continue only from there."""
+        return self.total.orders % BLOCK == 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The orders of a run; as a job it turns a block of them into a tally, in any process."""
+
+    game: Game
+    draw: Draw
+    levels: Levels
+    seed: int = 0
+    detail: Sequence[str] = ()
+    watch: str = "player"  # the level that stopping rules look at
+
+    def prepare(self) -> None:
+        """Let the game compute and compile what all orders share."""
+        if isinstance(self.game, Preparable):
+            for order in block_of_orders(self.draw, self.seed, 0, 1):
+                check_order(self.game, order)
+                self.game.prepare(order)
+
+    def __call__(self, begin: int, end: int) -> Tally:
+        """Tally of the orders `begin` to `end` - 1."""
+        try:
+            return tally(self.game, block_of_orders(self.draw, self.seed, begin, end), self.levels, self.detail)
+        except FloatingPointError as error:
+            raise FloatingPointError(f"among orders {begin} to {end - 1} of seed {self.seed}: {error}") from error
+
+    def advance(self, state: State | None, block: Tally, seconds: float) -> State:
+        """The state after one more block."""
+        mine, unit = block.levels[self.watch], self.game.unit
+        if state is None:
+            return State(block, (mine, None), (mine.mean(unit),), (np.inf,), seconds)
+        total, (even, odd) = state.total + block, state.halves
+        halves = (even, mine if odd is None else odd + mine) if len(state.change) % 2 else (even + mine, odd)
+        recent = (*state.recent, total.levels[self.watch].mean(unit))[-WINDOW // BLOCK - 1 :]
+        after = State(total, halves, recent, (), seconds)
+        return replace(after, change=(*state.change, self.progress(after).change))
+
+    def progress(self, state: State) -> Progress:
+        """What a stopping rule sees of a state."""
+        watched, unit = state.total.levels[self.watch], self.game.unit
+        complete = len(state.recent) == WINDOW // BLOCK + 1 and state.whole
+        even, odd = state.halves
+        return Progress(
+            orders=state.total.orders,
+            seconds=state.seconds,
+            evaluations=state.total.evaluations,
+            values=state.recent[-1],
+            stderr=watched.stderr(unit),
+            earlier=state.recent[0] if complete else None,
+            halves=(even.mean(unit), np.zeros_like(state.recent[-1]) if odd is None else odd.mean(unit)),
+        )
+
+    def estimate(self, state: State, status: str) -> Estimate:
+        """The estimate at a state; `status` says why the run ended there."""
+        return Estimate(state.total, self.game.unit, status, state.seconds, np.array(state.change))
+
+
+def states(
+    sample: Sample, *, limit: int | None = None, workers: int | Pool = 1, begin: State | None = None
+) -> Generator[State]:
+    """The state after every block of orders, `begin` first if it is given; ends at `limit` orders or never.
+
+    To begin from a state leads to the same bits as never to have stopped. Close the generator to stop the workers.
+    """
+    done, before = 0, 0.0
+    if begin is not None:
+        done, before = begin.total.orders, begin.seconds
+        if limit is not None and done > limit:
+            raise ValueError(f"the run has {done:,} orders already, more than the {limit:,} that are asked for now")
+        yield begin
+    state = begin
+    sample.prepare()
+    started = time.perf_counter() - before
+    with open_pool(workers) as pool, closing(pool.run(sample, blocks(limit, BLOCK, done))) as tallies:
+        for block in tallies:
+            state = sample.advance(state, block, time.perf_counter() - started)
+            yield state
+
+
+@one_thread()
+def estimate(
+    game: Game,
+    draw: Draw,
+    stop: Rule,
+    *,
+    levels: Levels | None = None,
+    watch: str = "player",
+    seed: int = 0,
+    workers: int | Pool = 1,
+    progress: Callable[[Progress], object] | None = None,
+) -> Estimate:
+    """Estimate the values of any game.
+
+    `draw` makes an order from a random generator, see `sampler`. Orders are drawn until the rule `stop` is met by the
+    values of the level `watch`. `levels` are 0/1 matrices (rows, players) whose rows get values of their own, by name.
+    `seed` is the seed of the orders. `workers` is the number of processes; it does not change the values.
+    `progress(now)` is called after every block of orders.
+    """
+    sample = Sample(game, draw, levels or {}, seed, watch=watch)
+    with closing(states(sample, limit=stop.limit, workers=workers)) as found:
+        for state in found:
+            now = sample.progress(state)
+            if progress:
+                progress(now)
+            if status := stop.check(now):
+                return sample.estimate(state, status)
+    raise ValueError(NOT_MET)
+
+
+@one_thread()
+def exact(game: Game, orders: Iterable[Order], *, levels: Levels | None = None) -> Estimate:
+    """Values from a complete enumeration of `orders`, all equally likely; `levels` as in `estimate`."""
+    began = time.perf_counter()
+    total = tally(game, orders, levels or {})
+    status = f"All {total.orders:,} orders were enumerated: the values are exact."
+    return Estimate(total, game.unit, status, time.perf_counter() - began, np.empty(0), exact=True)
+
+
+def bootstrap_stderr(detail: FloatArray, orders: int, replicates: int, seed: int) -> FloatArray:
+    """(n,) standard deviation of the values over resampled validation nodes.
+
+    `detail` (n, v) holds sums over `orders` by validation node, so a replicate is one product with
+    the counts of a multinomial draw.
+    """
+    v = detail.shape[1]
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
+    counts = rng.multinomial(v, np.full(v, 1 / v), size=replicates)
+    spread: FloatArray = np.std(detail @ (counts.T / (v * orders)), axis=1, ddof=1)
+    return spread

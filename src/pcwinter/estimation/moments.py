@@ -1,0 +1,72 @@
+"""Marginal contributions -> sums: what a number of orders adds up to.
+
+Sums of players (nodes, edges) have moments of their own, because the players of one order are correlated.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pcwinter._util.arrays import FloatArray, UnitArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """Count, sum and spread, in units of the game.
+
+    Accuracy comes in whole numbers, and so does all that is kept of it: adding is exact. For other metrics squares
+    are taken from the mean, since n squares - total^2 would lose what is small beside the mean.
+    """
+
+    n: int
+    total: UnitArray
+    squares: UnitArray  # sum of x^2 for whole numbers, else sum of (x - mean)^2
+
+    @staticmethod
+    def of(x: UnitArray) -> "Moments":
+        """Moments of one observation."""
+        return Moments(1, x, x * x if x.dtype.kind == "i" else np.zeros_like(x))
+
+    def __add__(self, other: "Moments") -> "Moments":
+        squares = self.squares + other.squares
+        if squares.dtype.kind != "i":
+            squares += (self.total / self.n - other.total / other.n) ** 2 * (self.n * other.n / (self.n + other.n))
+        return Moments(self.n + other.n, self.total + other.total, squares)
+
+    def mean(self, unit: float) -> FloatArray:
+        """Means in plain numbers."""
+        return np.asarray(self.total / self.n * unit, dtype=np.float64)
+
+    def stderr(self, unit: float) -> FloatArray:
+        """Standard errors of the means in plain numbers; not a number after a single order."""
+        if self.n < 2:
+            return np.full(len(self.total), np.nan)
+        squares = self.squares
+        if squares.dtype.kind == "i":
+            squares = (self.n * squares - self.total * self.total) / self.n
+        return np.asarray(np.sqrt(squares / (self.n * (self.n - 1))) * unit, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """What a number of orders added up to; tallies of disjoint orders add."""
+
+    levels: dict[str, Moments]  # "player", and one for every level
+    detail: dict[str, FloatArray]  # (rows of the level, v) sums by validation node, of the levels asked for
+    visited: int  # players that the orders visited, null ones included
+    evaluations: int
+    baselines: int
+
+    @property
+    def orders(self) -> int:
+        """Number of orders."""
+        return self.levels["player"].n
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            {name: moments + other.levels[name] for name, moments in self.levels.items()},
+            {name: sums + other.detail[name] for name, sums in self.detail.items()},
+            self.visited + other.visited,
+            self.evaluations + other.evaluations,
+            self.baselines + other.baselines,
+        )

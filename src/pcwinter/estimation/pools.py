@@ -1,0 +1,51 @@
+"""Blocks of orders -> answers: in this process, or in worker processes of this machine."""
+
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+from pcwinter._util.checks import whole_number
+from pcwinter.estimation.jobs import Block, Job, Pool, T, blocks
+from pcwinter.estimation.processes import Processes
+
+Told: TypeAlias = Callable[[int, int], None]  # how many are done, and of how many
+
+
+class Here:
+    """The process itself, one block after the other."""
+
+    def run(self, job: Job[T], blocks: Iterable[Block]) -> Generator[T]:
+        """What the job makes of each block."""
+        for begin, end in blocks:
+            yield job(begin, end)
+
+
+@contextmanager
+def open_pool(workers: int | Pool) -> Iterator[Pool]:
+    """A pool for one run: this process for 1, else so many processes; a pool that is given stays as it is."""
+    if isinstance(workers, Pool):
+        yield workers
+        return
+    n = whole_number("workers", workers, 1)
+    if n == 1:
+        yield Here()
+        return
+    with tempfile.TemporaryDirectory(prefix="pcwinter-", ignore_cleanup_errors=True) as folder:
+        pool = Processes(n, Path(folder))
+        try:
+            yield pool
+        finally:
+            pool.end()
+
+
+def gather(workers: int | Pool, job: Job[T], n: int, size: int, told: Told | None = None) -> list[T]:
+    """What the job makes of the numbers below n, in blocks."""
+    found: list[T] = []
+    with open_pool(workers) as pool, closing(pool.run(job, blocks(n, size))) as answers:
+        for answer in answers:
+            found.append(answer)
+            if told is not None:
+                told(min(len(found) * size, n), n)
+    return found

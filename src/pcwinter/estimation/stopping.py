@@ -1,0 +1,198 @@
+"""Progress of an estimate -> stop or continue; rules compose with `|` and `&`.
+
+A rule that is met answers with a sentence, which becomes the status of the result; otherwise it answers None. Rules are
+checked after every block of orders, always in the sequence of the orders, so they do not depend on the number of
+workers. Only `seconds` depends on the machine.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pcwinter._util.arrays import FloatArray
+from pcwinter._util.checks import number, whole_number
+
+WINDOW = 20  # orders between the two estimates that `converged` compares
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Progress:
+    """What is known after a block of orders; values are those of the nodes, or of the players of a bare game."""
+
+    orders: int
+    seconds: float
+    evaluations: int
+    values: FloatArray  # (n,)
+    stderr: FloatArray  # (n,)
+    earlier: FloatArray | None  # (n,) values WINDOW orders ago
+    halves: tuple[FloatArray, FloatArray]  # values from the even and from the odd blocks, 0 before the first
+
+    @property
+    def change(self) -> float:
+        """Sum |v_t - v_(t - 20)| / sum |v_t|; infinite while there is nothing to compare."""
+        if self.earlier is None:
+            return np.inf
+        moved, size = float(np.abs(self.values - self.earlier).sum()), float(np.abs(self.values).sum())
+        return moved / size if size else (np.inf if moved else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When to stop: `check` returns None to continue, or a sentence that says why the run stopped."""
+
+    check: Callable[[Progress], str | None]
+    limit: int | None = None  # the rule is met at exactly this many orders, whatever happens
+    settings: dict[str, float] = field(default_factory=dict)  # what was asked for, by name; for the record
+
+    def __or__(self, other: "Rule") -> "Rule":
+        limits = [rule.limit for rule in (self, other) if rule.limit is not None]
+        return Rule(
+            lambda p: self.check(p) or other.check(p), min(limits, default=None), self.settings | other.settings
+        )
+
+    def __and__(self, other: "Rule") -> "Rule":
+        def check(p: Progress) -> str | None:
+            first, second = self.check(p), other.check(p)
+            return f"{first} {second}" if first and second else None
+
+        both = self.limit is not None and other.limit is not None
+        limit = max(self.limit or 0, other.limit or 0) if both else None
+        return Rule(check, limit, self.settings | other.settings)
+
+
+def permutations(n: int) -> Rule:
+    """Exactly `n` orders."""
+    n = whole_number("permutations", n, 1)
+    sentence = f"All {n:,} orders that were asked for were drawn."
+    return Rule(lambda p: sentence if p.orders >= n else None, n, {"permutations": n})
+
+
+def at_most(n: int) -> Rule:
+    """Stop after `n` orders, even if no other rule is met."""
+    n = whole_number("max_permutations", n, 1)
+    sentence = f"The limit of {n:,} orders was reached before any other rule was met: raise the limit, or ask for less."
+    return Rule(lambda p: sentence if p.orders >= n else None, n, {"max_permutations": n})
+
+
+def seconds(limit: float) -> Rule:
+    """Stop after the first block that ends past `limit` seconds."""
+    limit = number("seconds", limit)
+
+    def check(p: Progress) -> str | None:
+        done = f"The time limit of {limit:g} seconds was reached after {p.orders:,} orders."
+        return done if p.seconds >= limit else None
+
+    return Rule(check, settings={"max_seconds": limit})
+
+
+def evaluations(n: int) -> Rule:
+    """Stop after the first block that ends with `n` evaluations or more."""
+    n = whole_number("evaluations", n, 1)
+
+    def check(p: Progress) -> str | None:
+        done = f"{p.evaluations:,} utilities were computed; at least {n:,} were asked for."
+        return done if p.evaluations >= n else None
+
+    return Rule(check, settings={"evaluations": n})
+
+
+def converged(tolerance: float = 0.05, *, literal: bool = False) -> Rule:
+    """The paper's rule, well-defined: sum |v_t - v_(t - 20)| / sum |v_t| is below `tolerance`.
+
+    `literal` takes the mean of |v_t - v_(t - 20)| / |v_t| instead, with 0 / 0 = 0, as the paper writes it;
+    it is never met while a value passes through exactly 0.
+    """
+    tolerance = number("tolerance", tolerance)
+
+    def check(p: Progress) -> str | None:
+        change = _mean_ratio(p) if literal else p.change
+        if change >= tolerance:
+            return None
+        return (
+            f"Converged after {p.orders:,} orders: the values moved by {change:.2%} over the last {WINDOW} orders "
+            f"(tolerance {tolerance:.4g})."
+        )
+
+    return Rule(check, settings={"tolerance": tolerance})
+
+
+def largest_stderr(bound: float) -> Rule:
+    """No value has a standard error above `bound`."""
+    bound = number("largest_stderr", bound)
+
+    def check(p: Progress) -> str | None:
+        largest = float(p.stderr.max())
+        return f"The largest standard error fell to {largest:.3g} (bound {bound:g})." if largest <= bound else None
+
+    return Rule(check, settings={"largest_stderr": bound})
+
+
+def rank_stability(correlation: float = 0.95) -> Rule:
+    """Values from the even and from the odd blocks agree: Spearman correlation of at least `correlation`."""
+    if number("rank_stability", correlation) > 1:
+        raise ValueError(f"rank_stability is {correlation}, expected a correlation above 0 and at most 1")
+    from scipy.stats import rankdata  # here, because it takes longer to import than all else together
+
+    def check(p: Progress) -> str | None:
+        first, second = (rankdata(half) for half in p.halves)
+        if np.ptp(first) == 0 or np.ptp(second) == 0:
+            return None
+        rho = float(np.corrcoef(first, second)[0, 1])
+        if rho < correlation:
+            return None
+        return (
+            f"The ranks of two halves of the orders agree: Spearman correlation {rho:.3f} (asked for {correlation:g})."
+        )
+
+    return Rule(check, settings={"rank_stability": correlation})
+
+
+def _mean_ratio(p: Progress) -> float:
+    if p.earlier is None:
+        return np.inf
+    moved, size = np.abs(p.values - p.earlier), np.abs(p.values)
+    ratio = np.divide(moved, size, out=np.where(moved > 0, np.inf, 0.0), where=size > 0)
+    return float(ratio.mean())
+
+
+TOLERANCE, MOST = 0.05, 2_000  # the defaults of `value`
+USUAL = converged(TOLERANCE) | at_most(MOST)
+
+
+_exactly = permutations  # `choose` has an option of the same name
+
+
+def choose(
+    stop: Rule | None,
+    permutations: int | None,
+    max_permutations: int | None,
+    tolerance: float | None,
+    max_seconds: float | None,
+) -> Rule:
+    """The rule that the options of `value` ask for; refuses options that would have no effect."""
+    given = {
+        "permutations": permutations,
+        "max_permutations": max_permutations,
+        "tolerance": tolerance,
+        "max_seconds": max_seconds,
+    }
+    given = {name: option for name, option in given.items() if option is not None}
+    if stop is not None:
+        if not isinstance(stop, Rule):
+            raise ValueError(f"stop is {stop!r}, expected a rule such as pcwinter.stopping.converged()")
+        if given:
+            raise ValueError(f"{next(iter(given))} and stop both say when to stop: give one of them")
+        return stop
+    if permutations is None:
+        rule = converged(TOLERANCE if tolerance is None else tolerance)
+        rule |= at_most(MOST if max_permutations is None else max_permutations)
+    else:
+        rule = _exactly(permutations)
+        idle = [name for name in given if name in ("max_permutations", "tolerance")]
+        if idle:
+            raise ValueError(
+                f"permutations={permutations} asks for exactly that many orders, so {idle[0]}={given[idle[0]]} would "
+                "have no effect: leave one of them out"
+            )
+    return rule if max_seconds is None else rule | seconds(number("max_seconds", max_seconds))

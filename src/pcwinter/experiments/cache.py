@@ -1,0 +1,27 @@
+"""Findings <-> files with a checksum: what a study kept is believed only if it is whole."""
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pcwinter._util.files import replace_file
+
+
+def keep(path: Path, found: Any) -> None:
+    """Write numbers, strings, lists and dictionaries of them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, json.dumps({"found": found, "sha256": _digest(found)}).encode())
+
+
+def kept(path: Path) -> Any:
+    """What `keep` wrote; None if there is nothing, or something else."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return content["found"] if content["sha256"] == _digest(content["found"]) else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _digest(found: Any) -> str:
+    return sha256(json.dumps(found).encode()).hexdigest()

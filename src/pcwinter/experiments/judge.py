@@ -1,0 +1,62 @@
+"""What is left of a training graph -> accuracy: the judge of every ranking, whatever head produced the values.
+
+The softmax head on the test graph, or on the validation graph where something is chosen. It is trained on
+representations that are propagated over the whole remaining training graph (not over local graphs, as in the game).
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from pcwinter._util.arrays import BoolArray, Sparse
+from pcwinter._util.checks import whole_number
+from pcwinter.game.metrics import predictions
+from pcwinter.graph.graph import Graph
+from pcwinter.graph.propagation import propagate, propagate_to
+from pcwinter.heads.softmax import Softmax, fit_scores, softmax_for
+
+ON = ("test", "validation")
+
+
+class Judge:
+    """A graph made ready to be judged many times."""
+
+    def __init__(self, graph: Graph, *, hops: int = 2, head: Softmax | None = None, on: str = "test") -> None:
+        """Compute what does not depend on the training graph: the representations of the judged nodes."""
+        if on not in ON:
+            raise ValueError(f"on is {on!r}, expected {' or '.join(ON)}")
+        held_out, self.nodes = (graph.testing, graph.test) if on == "test" else (graph.validation, graph.val)
+        if not len(self.nodes):
+            raise ValueError(f"the graph has no {on} nodes: the judge needs some")
+        self.graph, self.hops = graph, whole_number("hops", hops, 1)
+        self.head = head or softmax_for(graph)
+        self.judged = propagate(held_out, graph.features, self.hops)[self.nodes]
+
+    def accuracy(self, *, keep: BoolArray | None = None, training: Sparse | None = None) -> float:
+        """Share of the judged nodes that are classified correctly.
+
+        `keep`, a mask of nodes, leaves the others out of the training graph, labels and all; `training` replaces its
+        adjacency. Without a labelled node there is no model, and class 0 is named everywhere.
+        """
+        graph = self.graph
+        adjacency = graph.training if training is None else training
+        labelled = graph.train
+        if keep is not None:
+            if keep.dtype != np.bool_ or keep.shape != (graph.n_nodes,):
+                raise ValueError(
+                    f"keep is an array of {keep.dtype} of shape {keep.shape}, expected a mask: {graph.n_nodes} booleans"
+                )
+            kept = sp.diags_array(keep.astype(np.float64))
+            adjacency = sp.csr_array(kept @ adjacency @ kept)
+            labelled = labelled[keep[labelled]]
+        if not len(labelled):
+            return float(np.mean(graph.labels[self.nodes] == 0))
+        rows = propagate_to(labelled, adjacency, graph.features, self.hops)
+        members = [np.arange(len(labelled))]
+        scores = fit_scores(rows, graph.labels[labelled], members, graph.n_classes, self.head, self.judged)
+        predicted = predictions(scores[0])
+        return float(np.mean(predicted == graph.labels[self.nodes]))
+
+
+def judge(graph: Graph, *, hops: int = 2, training: Sparse | None = None, head: Softmax | None = None) -> float:
+    """Accuracy on the test nodes; `training` replaces the adjacency of the training graph."""
+    return Judge(graph, hops=hops, head=head).accuracy(training=training)

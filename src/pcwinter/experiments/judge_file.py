@@ -1,0 +1,151 @@
+"""A user's values -> the same curves: a CSV of nodes or edges, by whatever method."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from pcwinter._util.checks import whole_number
+from pcwinter._util.csv_files import find_fault, records
+from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
+from pcwinter.baselines.simple import degree, random_edges, random_nodes
+from pcwinter.estimation.display import now_and_then
+from pcwinter.experiments.curves import Curve, addable, droppable, dropped, judged, to_drop
+from pcwinter.experiments.figures import check_figures
+from pcwinter.experiments.judge import Judge
+from pcwinter.experiments.output import Outcome, edges_summary, markdown, write
+from pcwinter.graph.graph import Graph
+
+
+def judge_file(
+    file: Path,
+    graph: Graph,
+    dataset: str,
+    which: str = "unlabelled",
+    out: Path | None = None,
+    column: str = "value",
+    on: str = "test",
+    seeds: int = 3,
+    workers: int = 1,
+    say: Callable[[str], None] | None = None,
+) -> str:
+    """The summary of the curves, as a table; `seeds` shuffle ties and draw the random values beside.
+
+    Curves and figure are written into `out`; `say` hears of progress.
+    """
+    seeds, workers = whole_number("seeds", seeds, 1), whole_number("workers", workers, 1)
+    if out is not None:
+        check_figures()
+    ranking = read_ranking(file, graph, column)
+    if ranking.method in ("random", "degree"):  # which stand beside it
+        ranking = replace(ranking, method=f"your {ranking.method}")
+    suffix, edges = "" if on == "test" else f" on {on}", ranking.items.ndim == 2
+    if edges:
+        if which != "unlabelled":
+            raise ValueError(f"{file} has edges, and --which {which} chooses nodes: leave it out")
+        ranking, text = _all(ranking, graph)
+        outcome = Outcome(f"{dataset} judge edges {ranking.method}{suffix}", x="edges added")
+    else:
+        ranking, text = _near(ranking, graph, which, file)
+        outcome = Outcome(f"{dataset} judge {which} {ranking.method}{suffix}", x=dropped(which))
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        if taken := sorted(path.name for path in out.iterdir() if path.name.startswith(f"{outcome.name}.")):
+            raise FileExistsError(f"{out} holds {taken[0]} already: choose another --out, or move it away")
+    judge, outcome.y = Judge(graph, on=on), f"{on} accuracy"
+    known: dict[bytes, Curve] = {}  # without ties all seeds have one curve
+    for seed in range(seeds):
+        others = (random_edges(graph, seed=seed),) if edges else (degree(graph), random_nodes(graph, seed=seed))
+        for each in (ranking, *others):
+            order = addable(graph, each, seed) if edges else droppable(graph, each, which, seed)
+            told = now_and_then(say, f"curve of {each.method}, seed {seed}") if say else None
+            if order.tobytes() not in known:
+                known[order.tobytes()] = judged(judge, order, workers=workers, progress=told)
+            outcome.add(each.method, seed, known[order.tobytes()])
+    outcome.tables[outcome.name] = edges_summary(outcome) if edges else outcome.summary(rebound=which == "unlabelled")
+    text = f"{outcome.name}\n\n{markdown(outcome.tables[outcome.name])}{text}"
+    if out is not None:
+        files = write(outcome, out)
+        text += f"\n\nWritten to {out}: {', '.join(path.name for path in files)}"
+    return text
+
+
+def _all(ranking: Ranking, graph: Graph) -> tuple[Ranking, str]:
+    """The ranking of all edges, whatever the order of the lines; edges that the file does not name have the value 0."""
+    every, n = all_edges(graph), graph.n_nodes
+    value = np.zeros(len(every))
+    value[np.searchsorted(every @ [n, 1], ranking.items @ [n, 1])] = ranking.value
+    missing = len(every) - len(ranking.items)
+    text = f"\n\n{missing:,} edges that the file does not name count as 0." if missing else ""
+    return Ranking(ranking.method, every, value, np.full(len(every), np.nan)), text
+
+
+def _near(ranking: Ranking, graph: Graph, which: str, file: Path) -> tuple[Ranking, str]:
+    """The ranking of the nodes that the experiments drop: those that the file does not name have the value 0."""
+    near = near_nodes(graph, 2)
+    dropped = to_drop(graph, near, which)
+    if not np.isin(ranking.items, dropped).any():
+        raise ValueError(f"{file} names none of the {len(dropped):,} {which} nodes that are dropped: choose --which")
+    value = np.zeros(graph.n_nodes)
+    value[ranking.items] = ranking.value
+    outside, missing = int((~np.isin(ranking.items, near)).sum()), int((~np.isin(dropped, ranking.items)).sum())
+    text = f"\n\n{missing:,} nodes that the file does not name count as 0." if missing else ""
+    if outside:
+        text += f"\n\n{outside:,} nodes of the file are not dropped: no labelled node is within two steps."
+    return Ranking(ranking.method, near, value[near], np.full(len(near), np.nan)), text
+
+
+def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
+    """Values of nodes (node, value) or of edges (source, target, value); other columns are not looked at.
+
+    `column` is the one with the values; if it is not `value`, the method is named by the file and by it.
+    """
+    if column in ("", "node", "source", "target"):
+        raise ValueError(f"the column {column!r} holds no values: name the column that does, such as value")
+    lines = records(file)
+    columns = [name.strip() for name in next(lines, (0, []))[1]]
+    keys = ["source", "target"] if {"source", "target"} <= set(columns) else ["node"]
+    if not {*keys, column} <= set(columns):
+        found = ", ".join(columns) or "nothing"
+        raise ValueError(f"{file} has the columns {found}: expected node and {column}, or source, target and {column}")
+    twice = [name for name in (*keys, column) if columns.count(name) > 1]
+    if twice:
+        raise ValueError(f"{file} has two columns {twice[0]!r}: keep one of them")
+    find_fault(file, columns, {column})
+    number = {str(name): k for k, name in enumerate(graph.ids.tolist())}
+    items, values, where = [], [], []
+    for line, fields in lines:
+        row = dict(zip(columns, fields, strict=True))
+        names = [row[key] if row[key] in number else row[key].strip() for key in keys]
+        unknown = [name for name in names if name not in number]
+        if unknown:
+            raise ValueError(f"line {line} of {file} names {unknown[0]!r}, which is no node of the graph: correct it")
+        items.append(sorted(number[name] for name in names))
+        values.append(float(row[column]))
+        where.append(line)
+    if not items:
+        raise ValueError(f"{file} has no line below its header: expected one for every node or edge")
+    array = np.array(items, dtype=np.int64)
+    _, first = np.unique(array, axis=0, return_index=True)
+    if len(first) < len(array):
+        again = min({*range(len(array))} - {*first.tolist()})
+        thing = "edge" if len(keys) == 2 else "node"
+        raise ValueError(f"line {where[again]} of {file} names the {thing} of an earlier line: keep one line of each")
+    if len(keys) == 2:
+        strange = np.flatnonzero(np.asarray(graph.training[array[:, 0], array[:, 1]]).ravel() == 0)
+        if strange.size:
+            ends = " and ".join(str(graph.ids[end]) for end in array[strange[0]])
+            raise ValueError(
+                f"line {where[strange[0]]} of {file} names {ends}, which share no edge of the training graph: remove it"
+            )
+    else:
+        array = array[:, 0]
+        held_out = np.flatnonzero(np.isin(array, np.concatenate([graph.val, graph.test])))
+        if held_out.size:
+            line, name = where[held_out[0]], graph.ids[array[held_out[0]]]
+            raise ValueError(
+                f"line {line} of {file} names {name}, a validation or test node, which is not trained on: remove it"
+            )
+    method = file.stem if column == "value" else f"{file.stem} {column}".replace("/", "-")
+    return Ranking(method, array, np.array(values), np.full(len(values), np.nan))

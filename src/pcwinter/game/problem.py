@@ -1,0 +1,130 @@
+"""Graph, tree -> Problem and GraphGame: what a head works on, and the game that it plays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
+from pcwinter.game.coalitions.induced import LocalGraphs, local_graphs
+from pcwinter.game.detail import Parts
+from pcwinter.game.metrics import LOG_LIKELIHOOD, TIE, Metric, class_ends, measure
+from pcwinter.game.protocol import Order, Walk
+from pcwinter.game.tree import ContributionTree
+from pcwinter.graph.graph import Graph
+from pcwinter.graph.propagation import propagate
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """All that a head needs: what the rows are made of, and what they are scored on."""
+
+    tree: ContributionTree
+    local: LocalGraphs
+    features: Sparse  # (n, d) of the whole graph
+    labels: IntArray  # (t,) classes of the roots
+    n_classes: int
+    rows: Sparse  # (v, d) representations of the validation nodes, sorted by class
+    targets: IntArray  # (v,) their classes, ascending
+
+    def training_rows(self, coefficient: FloatArray) -> Sparse:
+        """(t, d) rows of all roots from the coefficients of their slots; zero for absent roots."""
+        shape = (len(self.labels), self.n_nodes)
+        weights: Sparse = sp.csr_array((coefficient, self.local.node, self.local.begin), shape=shape)
+        return sp.csr_array(weights @ self.features)
+
+    def some_rows(self, trees: IntArray, coefficient: Sequence[FloatArray]) -> Sparse:
+        """(k, d) rows of the roots of some trees, which may repeat, from the coefficients of the slots of each."""
+        begin = self.local.begin
+        nodes = [self.local.node[begin[tree] : begin[tree + 1]] for tree in trees]
+        ends = np.cumsum([0, *map(len, nodes)])
+        shape = (len(trees), self.n_nodes)
+        weights: Sparse = sp.csr_array((np.concatenate(coefficient), np.concatenate(nodes), ends), shape=shape)
+        return sp.csr_array(weights @ self.features)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of the whole graph."""
+        return int(self.features.shape[0])
+
+
+def make_problem(graph: Graph, tree: ContributionTree) -> Problem:
+    """Local graphs, and the validation nodes sorted by class."""
+    val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
+    return Problem(
+        tree=tree,
+        local=local_graphs(tree),
+        features=graph.features,
+        labels=graph.labels[graph.train],
+        n_classes=graph.n_classes,
+        rows=propagate(graph.validation, graph.features, tree.hops)[val],
+        targets=graph.labels[val],
+    )
+
+
+class Walker(Protocol):
+    """A head that is ready to walk on one problem; utilities are in units of the metric."""
+
+    def walk(self, order: Order, parts: Parts | None = None) -> Walk:
+        """Utilities along an order; marginal contributions by validation node are added to `parts`."""
+
+    def utility(self, coalition: BoolArray) -> float:
+        """Utility of one coalition, from scratch."""
+
+    def prepare(self, order: Order) -> None:
+        """Compute and compile what walks along orders like this one share, before processes share it."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphGame:
+    """The game of the players of a contribution tree."""
+
+    problem: Problem
+    walker: Walker
+    metric: Metric
+
+    @property
+    def n_players(self) -> int:
+        """Number of players."""
+        return self.problem.tree.n_players
+
+    @property
+    def n_parts(self) -> int:
+        """Number of validation nodes."""
+        return len(self.problem.targets)
+
+    @property
+    def unit(self) -> float:
+        """1 / number of validation nodes for accuracy, else 1."""
+        return self.metric.unit(self.n_parts)
+
+    @property
+    def empty(self) -> float:
+        """Utility of the empty coalition."""
+        return self.metric.empty(self.problem.n_classes)
+
+    def walk(self, order: Order, parts: Parts | None = None) -> Walk:
+        """Utility after every step of an order; see `Walker` for `parts`."""
+        return self.walker.walk(order, parts)
+
+    def prepare(self, order: Order) -> None:
+        """Compute and compile what walks along orders like this one share."""
+        self.walker.prepare(order)
+
+    def utility(self, coalition: BoolArray) -> float:
+        """Utility of one coalition, a mask of players, in plain numbers."""
+        return self.unit * self.walker.utility(coalition)
+
+    def constant_utility(self) -> float:
+        """Utility of always naming the most frequent class; with log-likelihood, of the class frequencies."""
+        problem = self.problem
+        frequency = np.bincount(problem.targets, minlength=problem.n_classes) / len(problem.targets)
+        scores = np.zeros((problem.n_classes, len(problem.targets)))
+        if self.metric.code == LOG_LIKELIHOOD:
+            scores += np.log(np.maximum(frequency, 1e-300))[:, None]
+        else:
+            scores[frequency.argmax()] = 1e3
+        ends = class_ends(problem.targets, problem.n_classes)
+        return self.unit * float(measure(self.metric.code, scores, ends, 1.0, TIE, np.empty(0)))

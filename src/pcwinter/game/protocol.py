@@ -1,0 +1,137 @@
+"""The seam: a game is anything with `walk(order)`, the utility after every step of an order.
+
+Graphs are on one side of this file, game theory is on the other. `SetGame` makes a game of any set function.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from pcwinter._util.arrays import BoolArray, IntArray, UnitArray
+from pcwinter.game.detail import Parts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Order:
+    """All players in the sequence in which they join the coalition.
+
+    A run of players that are not visited is one silent step: it joins as a whole, and no player is credited with the
+    change that it causes.
+    """
+
+    players: IntArray  # (p,)
+    visited: BoolArray  # (p,) by position in `players`; False where truncation left the player out
+
+    def steps(self) -> IntArray:
+        """(s + 1,) positions at which the steps begin, and the end; a step is a visited player or a silent run."""
+        silent = ~self.visited
+        begins = np.ones(len(silent) + 1, dtype=np.bool_)
+        begins[1:-1] = ~(silent[1:] & silent[:-1])
+        return np.flatnonzero(begins)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """Utilities along an order, in units of the game, and the number of evaluations that they took."""
+
+    utility: UnitArray  # (s,) after each step of the order
+    evaluations: int  # utilities computed for a marginal contribution
+    baselines: int = 0  # utilities computed only because a silent step ended there
+
+
+class Game(Protocol):
+    """Utilities are `unit` times what `walk` returns: accuracy is counted in whole validation nodes."""
+
+    @property
+    def n_players(self) -> int:
+        """Number of players."""
+
+    @property
+    def unit(self) -> float:
+        """Worth of one counted unit."""
+
+    @property
+    def empty(self) -> float:
+        """Utility of the empty coalition, in units."""
+
+    def walk(self, order: Order) -> Walk:
+        """Utility after every step of an order, in units."""
+
+
+@runtime_checkable
+class Preparable(Protocol):
+    """Optional part of a game: work that all orders share."""
+
+    def prepare(self, order: Order) -> None:
+        """Compute and compile what walks along orders like this one share."""
+
+
+@runtime_checkable
+class Detailed(Protocol):
+    """Optional part of a game: utilities that are sums over parts, such as validation nodes."""
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+
+    def walk(self, order: Order, parts: Parts | None = None) -> Walk:
+        """Utility after every step; the marginal contributions are added to `parts`, one column per part."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetGame:
+    """Any set function as a game.
+
+    `n_players` is the number of players. `function` takes a mask of players, (p,), and returns a number. Utilities
+    are `unit` times what it returns.
+
+    >>> import pcwinter as pw
+    >>> game = pw.SetGame(3, lambda coalition: float(coalition.sum() >= 2))  # two of three win
+    """
+
+    n_players: int
+    function: Callable[[BoolArray], float]
+    unit: float = 1.0
+
+    @property
+    def empty(self) -> float:
+        """Utility of the empty coalition."""
+        return float(self.function(np.zeros(self.n_players, dtype=np.bool_)))
+
+    def walk(self, order: Order) -> Walk:
+        """Utility after every step; one call of the function each."""
+        steps = order.steps()
+        coalition = np.zeros(self.n_players, dtype=np.bool_)
+        utility = np.empty(len(steps) - 1)
+        for k, (begin, end) in enumerate(pairwise(steps.tolist())):
+            coalition[order.players[begin:end]] = True
+            utility[k] = self.function(coalition)
+        credited = int(order.visited.sum())
+        return Walk(utility, credited, len(utility) - credited)
+
+
+def marginals(game: Game, order: Order, walk: Walk) -> UnitArray:
+    """(p,) marginal contribution of every player in one order, in units; 0 where it was not visited."""
+    utility = walk.utility if float(game.empty).is_integer() else walk.utility.astype(np.float64)
+    steps = order.steps()[:-1]
+    change = np.diff(utility, prepend=np.array([game.empty], dtype=utility.dtype))
+    result = np.zeros_like(utility, shape=game.n_players)
+    credited = order.visited[steps]
+    result[order.players[steps[credited]]] = change[credited]
+    if not np.isfinite(result).all():
+        player = int(np.flatnonzero(~np.isfinite(result))[0])
+        raise FloatingPointError(f"the utility is not a finite number when player {player} joins")
+    return result
+
+
+def check_order(game: Game, order: Order) -> None:
+    """Every player of the game joins once; else the order was drawn for another game."""
+    n, places = game.n_players, len(order.players)
+    if places != n or (np.bincount(order.players, minlength=n) != 1).any():
+        raise ValueError(
+            f"an order of {places} places does not hold each of the game's {n} players once: "
+            "draw the orders from the tree of this game"
+        )

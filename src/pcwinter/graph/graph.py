@@ -1,0 +1,326 @@
+"""Arrays -> Graph: the only place that checks user data, and the inductive split.
+
+A Graph holds the whole graph and the three graphs that the game is played on: training, validation, testing.
+They share the node numbers, and no edge leads from one to another.
+"""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from pcwinter._util.arrays import IntArray, Sparse
+from pcwinter.graph.features import SparseLike, as_array, check_features
+
+LONGEST = 1_000  # characters of an id
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+class Graph:
+    """An undirected, unweighted graph with features, labels and three disjoint node sets.
+
+    `adjacency` is a SciPy sparse (n, n) array or matrix, or an edge list: m pairs of node numbers, where
+    (u, v) and (v, u) name the same edge. An (m, 2) array is always an edge list, also for m = 2.
+    `features` is (n, d), dense or sparse. `labels` is (n,), with -1 (or NaN) where unknown. `train`, `val`
+    and `test` are node numbers or masks. `n_classes` is 1 + the largest label in these sets unless given.
+    `ids` are your names for the nodes, numbers or strings; results name nodes by their ids. `classes` are the names
+    of the classes. `name` is the name of the graph, for titles; the public graphs have the name that `load` knows.
+
+    The input is copied, and every array here is read-only. Self-loops are dropped and repeated edges merged,
+    with one warning; anything else that is wrong raises an error.
+
+    >>> features = [[1.0], [0.0], [2.0], [1.0]]
+    >>> graph = Graph([(0, 1), (1, 2), (2, 3)], features, labels=[0, 1, -1, 0], train=[0, 1], val=[3])
+    >>> graph
+    Graph: 4 nodes, 3 edges, 2 classes, 1 features
+      training    2 labelled nodes, 2 edges
+      validation  1 nodes, 0 edges
+      testing     0 nodes, 0 edges
+      the inductive split cuts 1 of the 3 edges
+    >>> graph.training.toarray()[2]
+    array([0., 1., 0., 0.])
+    """
+
+    adjacency: Sparse  # (n, n) the whole graph: symmetric, ones, no loops, canonical; all indices are int64
+    features: Sparse  # (n, d) canonical, without explicit zeros
+    labels: IntArray  # (n,) -1 where unknown, else below n_classes
+    train: IntArray  # sorted node numbers of the labelled nodes, every class among them
+    val: IntArray  # sorted node numbers, not empty
+    test: IntArray  # sorted node numbers
+    n_classes: int
+    training: Sparse  # (n, n) edges between nodes that are neither in val nor in test
+    validation: Sparse  # (n, n) edges inside val
+    testing: Sparse  # (n, n) edges inside test
+    ids: NDArray[Any]  # (n,) what the user calls the nodes: int64 or strings, all different; node numbers unless given
+    classes: tuple[str, ...]  # names of the classes
+    name: str
+
+    def __init__(
+        self,
+        adjacency: ArrayLike | SparseLike,
+        features: ArrayLike | SparseLike,
+        labels: ArrayLike,
+        train: ArrayLike,
+        val: ArrayLike,
+        test: ArrayLike = (),
+        *,
+        n_classes: int | None = None,
+        ids: ArrayLike | None = None,
+        classes: Sequence[str] | None = None,
+        name: str = "",
+    ) -> None:
+        checked_features = check_features(features)
+        n = checked_features.shape[0]
+        row, col = _check_adjacency(adjacency, n)
+        checked_labels = check_labels(labels, n)
+        splits = {part: check_nodes(nodes, part, n) for part, nodes in (("train", train), ("val", val), ("test", test))}
+        whole, loops, repeats = _simple_graph(row, col, n)
+        graphs = _inductive(whole, splits["val"], splits["test"])
+        count = _check_classes(checked_labels, splits, n_classes)
+        names = tuple(map(str, range(count) if classes is None else classes))
+        if len(names) != count:
+            raise ValueError(f"classes has {len(names)} names, but there are {count} classes: name each once")
+        fields = {
+            "adjacency": whole,
+            "features": checked_features,
+            "labels": checked_labels,
+            **splits,
+            "n_classes": count,
+            **dict(zip(("training", "validation", "testing"), graphs, strict=True)),
+            "ids": np.arange(n) if ids is None else _check_ids(ids, n),
+            "classes": names,
+            "name": str(name),
+        }
+        for field, value in fields.items():
+            _make_read_only(value)
+            object.__setattr__(self, field, value)
+        if loops or repeats:
+            message = f"dropped {loops} self-loops and merged {repeats} repeated edges of adjacency"
+            warnings.warn(message, UserWarning, stacklevel=2)
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of the whole graph."""
+        return self.labels.size
+
+    @property
+    def n_edges(self) -> int:
+        """Undirected edges of the whole graph."""
+        return self.adjacency.nnz // 2
+
+    @property
+    def n_cut_edges(self) -> int:
+        """Undirected edges of the whole graph that lie in none of the three inductive graphs."""
+        return self.n_edges - (self.training.nnz + self.validation.nnz + self.testing.nnz) // 2
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph: {self.n_nodes} nodes, {self.n_edges} edges, {self.n_classes} classes, "
+            f"{self.features.shape[1]} features\n"
+            f"  training    {self.train.size} labelled nodes, {self.training.nnz // 2} edges\n"
+            f"  validation  {self.val.size} nodes, {self.validation.nnz // 2} edges\n"
+            f"  testing     {self.test.size} nodes, {self.testing.nnz // 2} edges\n"
+            f"  the inductive split cuts {self.n_cut_edges} of the {self.n_edges} edges"
+        )
+
+
+def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArray, IntArray]:
+    """Sparse matrix or edge list -> the ends of all listed edges, loops and repeats still among them."""
+    if sp.issparse(adjacency):
+        return _check_matrix(adjacency, n)
+    pairs = as_array(adjacency, "adjacency", "a SciPy sparse (n, n) array or an edge list of m pairs")
+    if pairs.size == 0:
+        pairs = np.empty((0, 2), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        advice = "pass a SciPy sparse (n, n) array or an edge list (m, 2)"
+        if pairs.shape == (n, n):
+            advice = "pass scipy.sparse.csr_array(adjacency), or an edge list (m, 2)"
+        elif pairs.ndim == 2 and pairs.shape[0] == 2:
+            advice = "an edge list has one edge per row, so transpose it, adjacency.T, to get (m, 2)"
+        raise ValueError(f"adjacency is a dense array of shape {pairs.shape}: {advice}")
+    if pairs.dtype.kind not in "iu":
+        raise TypeError(f"the edge list has entries of type {pairs.dtype}, but must hold integer node numbers")
+    if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
+        wrong = pairs[(pairs < 0) | (pairs >= n)][0]
+        raise ValueError(
+            f"adjacency names node {wrong}, but features has {n} rows: node numbers must lie in 0..{n - 1}"
+        )
+    row, col = pairs.astype(np.int64).T
+    return row, col
+
+
+def _check_matrix(adjacency: Any, n: int) -> tuple[IntArray, IntArray]:
+    """Sparse (n, n) -> the ends of its entries, each edge in both directions."""
+    if adjacency.shape != (n, n):
+        raise ValueError(
+            f"adjacency has shape {adjacency.shape}, but features has {n} rows: adjacency must be ({n}, {n})"
+        )
+    coo: Any = sp.coo_array(adjacency)
+    stored = coo.data != 0
+    weights, row, col = coo.data[stored], coo.row[stored].astype(np.int64), coo.col[stored].astype(np.int64)
+    if not (weights == 1).all():
+        at = np.flatnonzero(weights != 1)[0]
+        raise ValueError(
+            f"adjacency has weight {weights[at]} on edge ({row[at]}, {col[at]}), but this version values "
+            "unweighted graphs: drop the weights with (adjacency != 0).astype(float)"
+        )
+    forth, back = np.unique(row * n + col), np.unique(col * n + row)
+    alone = np.setdiff1d(forth, back, assume_unique=True)
+    if alone.size:
+        u, v = divmod(int(alone[0]), n)
+        raise ValueError(
+            f"adjacency is not symmetric: {alone.size} entries such as ({u}, {v}) have no counterpart; "
+            "if direction does not matter pass adjacency.maximum(adjacency.T)"
+        )
+    return row, col
+
+
+def check_labels(labels: ArrayLike, n: int) -> IntArray:
+    """(n,) integers, or integral floats where NaN means unknown -> int64 with -1 for unknown."""
+    given = as_array(labels, "labels", "an array of n integers")
+    if given.dtype.kind not in "biuf":
+        raise TypeError(
+            f"labels has entries of type {given.dtype}, but must hold integers: number the classes, "
+            "for example with numpy.unique(labels, return_inverse=True)"
+        )
+    if given.shape != (n,):
+        raise ValueError(
+            f"labels has shape {given.shape}, but must be ({n},), one integer for each row of features "
+            "(one-hot rows become integers by argmax(axis=1))"
+        )
+    known = np.where(np.isnan(given), -1, given)
+    bad = np.flatnonzero((known != np.floor(known)) | (known < -1) | (known > np.iinfo(np.int32).max))
+    if bad.size:
+        raise ValueError(
+            f"node {bad[0]} has label {given[bad[0]]}, but labels must be 0, 1, 2, ... or -1 where unknown"
+        )
+    return known.astype(np.int64)
+
+
+def check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
+    """Node numbers or a mask -> sorted node numbers."""
+    given = as_array(nodes, name, "an array of node numbers or a boolean mask")
+    if given.ndim != 1:
+        raise ValueError(f"{name} has shape {given.shape}, but must be one row of node numbers or a mask of length {n}")
+    if given.dtype.kind == "b":
+        if given.size != n:
+            raise ValueError(f"{name} is a mask of length {given.size}, but features has {n} rows: pass one per node")
+        return np.flatnonzero(given).astype(np.int64)
+    if given.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if given.dtype.kind not in "iu":
+        raise TypeError(f"{name} has entries of type {given.dtype}, but must be integer node numbers or a boolean mask")
+    wrong = given[(given < 0) | (given >= n)]
+    if wrong.size:
+        raise ValueError(f"{name} names node {wrong[0]}, but node numbers must lie in 0..{n - 1}")
+    result: IntArray = np.sort(given.astype(np.int64))
+    repeated = result[1:][result[1:] == result[:-1]]
+    if repeated.size:
+        raise ValueError(f"{name} names node {repeated[0]} more than once: pass each node once")
+    return result
+
+
+def _check_classes(labels: IntArray, splits: dict[str, IntArray], n_classes: int | None) -> int:
+    """The number of classes; checks what labels and splits must satisfy together."""
+    if splits["train"].size == 0:
+        raise ValueError("train is empty, so there are no labelled nodes to value: name at least one per class")
+    if splits["val"].size == 0:
+        raise ValueError("val is empty, but the utility is measured on validation nodes: name at least one")
+    for first, second in (("train", "val"), ("train", "test"), ("val", "test")):
+        both = np.intersect1d(splits[first], splits[second], assume_unique=True)
+        if both.size:
+            raise ValueError(
+                f"{first} and {second} share {both.size} nodes, node {both[0]} among them: keep each node in one set"
+            )
+    for name, nodes in splits.items():
+        unknown = nodes[labels[nodes] < 0]
+        if unknown.size:
+            raise ValueError(
+                f"{name} holds {unknown.size} nodes without a label, node {unknown[0]} among them: "
+                f"label them or leave them out of {name}"
+            )
+    used = np.concatenate(list(splits.values()))
+    count = 1 + int(labels[used].max()) if n_classes is None else n_classes
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise ValueError(f"n_classes is {n_classes!r}, but must be a positive integer or None")
+    beyond = np.flatnonzero(labels >= count)
+    if beyond.size:
+        raise ValueError(
+            f"node {beyond[0]} has label {labels[beyond[0]]}, but with {count} classes "
+            f"({'taken from train, val and test' if n_classes is None else 'as n_classes says'}) "
+            f"the labels are 0..{count - 1}: correct it, or set it to -1 if it is not used"
+        )
+    present = np.unique(labels[splits["train"]])
+    if present.size < count:
+        missing = next((c for c, label in enumerate(present.tolist()) if c != label), present.size)
+        raise ValueError(
+            f"class {missing} of {count} has no node in train, so no model can learn it: "
+            "add one to train, or number the classes without gaps"
+        )
+    return int(count)
+
+
+def _check_ids(ids: ArrayLike, n: int) -> NDArray[Any]:
+    """(n,) integers or strings, all different."""
+    given = as_array(ids, "ids", "an array of n integers or strings")
+    if given.shape != (n,):
+        raise ValueError(f"ids has shape {given.shape}, but must be ({n},), one for each row of features")
+    if given.dtype.kind not in "iuUO" or (given.dtype.kind == "O" and not all(isinstance(i, str) for i in given)):
+        raise TypeError(f"ids has entries of type {given.dtype}, but must hold integers or strings")
+    if given.dtype.kind not in "iu":
+        longest = max(map(len, given))
+        if longest > LONGEST:
+            raise ValueError(f"an id has {longest:,} characters, but at most {LONGEST:,} are allowed: shorten it")
+        try:
+            "".join(given).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"an id is not proper Unicode ({error.reason}): correct it") from None
+    result = given.astype(np.int64 if given.dtype.kind in "iu" else str)
+    values, times = np.unique(result, return_counts=True)
+    if values.size < n:
+        raise ValueError(f"two nodes have the id {values[times > 1][0]!s}: give each node an id of its own")
+    return result
+
+
+def _simple_graph(row: IntArray, col: IntArray, n: int) -> tuple[Sparse, int, int]:
+    """Ends of edges in any direction -> simple graph, number of loops dropped, number of repeats merged.
+
+    An edge listed a times as (u, v) and b times as (v, u) counts as max(a, b) - 1 repeats.
+    """
+    proper = row != col
+    u, v = row[proper], col[proper]
+    keys, times = np.unique(u * n + v, return_counts=True)
+    u, v = keys // n, keys % n
+    edges, edge_of = np.unique(np.minimum(u, v) * n + np.maximum(u, v), return_inverse=True)
+    most = np.zeros(edges.size, dtype=np.int64)
+    np.maximum.at(most, edge_of, times)
+    return _from_edges(edges // n, edges % n, n), row.size - int(proper.sum()), int(most.sum()) - edges.size
+
+
+def _inductive(whole: Sparse, val: IntArray, test: IntArray) -> tuple[Sparse, Sparse, Sparse]:
+    """The training, validation and test graph: an edge stays when both ends are on the same side."""
+    n = whole.shape[0]
+    side = np.zeros(n, dtype=np.int64)
+    side[val], side[test] = 1, 2
+    upper = sp.triu(whole, format="coo")
+    u, v = upper.row.astype(np.int64), upper.col.astype(np.int64)
+    training, validation, testing = (
+        _from_edges(u[keep], v[keep], n) for keep in ((side[u] == k) & (side[v] == k) for k in range(3))
+    )
+    return training, validation, testing
+
+
+def _from_edges(u: IntArray, v: IntArray, n: int) -> Sparse:
+    """Each undirected edge once -> symmetric adjacency of ones, canonical."""
+    ends = np.concatenate([u, v]), np.concatenate([v, u])
+    return sp.csr_array((np.ones(2 * u.size), ends), shape=(n, n))
+
+
+def _make_read_only(value: object) -> None:
+    for array in (value.data, value.indices, value.indptr) if isinstance(value, sp.csr_array) else (value,):
+        if isinstance(array, np.ndarray):
+            array.flags.writeable = False

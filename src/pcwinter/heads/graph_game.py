@@ -1,0 +1,58 @@
+"""Graph, tree, head and metric -> GraphGame: the head gets all its parameters, and is made ready to walk."""
+
+from pcwinter._util.threads import one_thread
+from pcwinter.game.metrics import find_metric
+from pcwinter.game.problem import GraphGame, make_problem
+from pcwinter.game.tree import ContributionTree
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.calibration import Calibration, calibrate
+from pcwinter.heads.ridge.head import Ridge, RidgeWalker
+from pcwinter.heads.softmax import Softmax, SoftmaxWalker, softmax_for
+
+HEADS = ("ridge", "softmax")
+
+
+@one_thread()
+def graph_game(
+    graph: Graph,
+    tree: ContributionTree,
+    head: str | Ridge | Softmax = "ridge",
+    metric: str = "accuracy",
+    memory: int | None = None,
+) -> tuple[GraphGame, str, Calibration | None]:
+    """The game of a graph, the head's description with its parameters, and the calibration if there was one.
+
+    `tree` is the contribution tree of `graph`. `head` and `metric` are as in `value`. `memory` limits what a ridge
+    walk takes, in bytes; None sets no limit.
+    """
+    chosen, head = find_metric(metric), check_head(head)
+    problem = make_problem(graph, tree)
+    if head == "softmax" or isinstance(head, Softmax):
+        softmax = head if isinstance(head, Softmax) else softmax_for(graph)
+        walker = SoftmaxWalker(problem, softmax, chosen)
+        return GraphGame(problem, walker, chosen), describe(softmax), None
+    ridge, calibration = head if isinstance(head, Ridge) else Ridge(), None
+    if not ridge.complete(chosen.tempered):
+        calibration = calibrate(problem, softmax_for(graph), ridge)
+        ridge = Ridge(calibration.penalty, calibration.bias, calibration.temperature)
+    assert ridge.penalty is not None
+    assert ridge.bias is not None
+    temperature = ridge.temperature or 1.0
+    walker_of_ridge = RidgeWalker(problem, ridge.penalty, ridge.bias, chosen, temperature=temperature, memory=memory)
+    title = describe(ridge) + (f", temperature {temperature:.3g}" if chosen.tempered else "")
+    return GraphGame(problem, walker_of_ridge, chosen), title, calibration
+
+
+def check_head(head: object) -> str | Ridge | Softmax:
+    """The head, which must be a name or a pcwinter.Ridge or Softmax."""
+    if isinstance(head, Ridge | Softmax) or (isinstance(head, str) and head in HEADS):
+        return head
+    raise ValueError(f"head is {head!r}, expected ridge, softmax, or a pcwinter.Ridge(...) or pcwinter.Softmax(...)")
+
+
+def describe(head: Ridge | Softmax) -> str:
+    """A head with its parameters, in words."""
+    if isinstance(head, Ridge):
+        return f"ridge head, penalty {head.penalty:g}, bias {head.bias:g}"
+    rate, decay = head.learning_rate, head.weight_decay
+    return f"softmax head, learning rate {rate:g}, {head.epochs} epochs, weight decay {decay:g}"

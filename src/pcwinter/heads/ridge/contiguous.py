@@ -1,0 +1,297 @@
+"""Order whose trees are contiguous (dfs, level) -> utilities: compiled ridge walks, one tree at a time.
+
+While the tree of root r is open, all other rows H are finished, and a row h = sum c_u x_u adds
+
+    b a^T,   a = k_c(Z, h),   b = (e - f(h)) / (k_c(h, h) + lambda)
+
+to the scores, where k_c is the kernel conditioned on H and f the prediction from H. All are linear or
+quadratic in h, so one line per graph node holds what they need, and h moves along these lines (`moves`).
+
+The finished rows of an order are known before it is walked. The dual form takes the Cholesky
+factor L of their kernel in the order's sequence once; then the first i entries of L^-1 k(H, x)
+condition x on the first i rows, and nothing is ever inverted or downdated. A node's line is conditioned when a tree
+that has the node opens, on the rows that were finished since the last such tree. The primal form keeps
+the conditional covariance of the weights, and serves when there are more rows than features.
+
+Truncation leaves most players of a tree to the silent block that ends it. Then its row is finished, and the utility
+that of the finished rows: players of that block are not followed, and lines are only conditioned for those who are.
+"""
+
+import numpy as np
+
+from pcwinter._util.arrays import FloatArray, IntArray
+from pcwinter._util.compiled import compiled, inlined
+from pcwinter.game.coalitions.induced import begin_step, join
+from pcwinter.game.coalitions.row_updates import add_four, apply, forget, plan
+from pcwinter.game.detail import credit
+from pcwinter.game.metrics import measure
+from pcwinter.heads.ridge.counting import KEPT, add_row, make_scores, score
+from pcwinter.heads.ridge.course import Course, Opened, Row, Scores
+
+RENEW = 1024  # evaluations after which the sums of a tree are added up again, before their rounding adds up
+STRIP = 256  # columns of the lines that are conditioned at a time, so that those of the finished rows stay in the cache
+
+
+@inlined
+def _dot(x: FloatArray, y: FloatArray) -> float:
+    """Inner product in four sums, which the processor can add up at the same time."""
+    a = b = c = d = 0.0
+    n = len(x) // 4 * 4
+    for i in range(0, n, 4):
+        a += x[i] * y[i]
+        b += x[i + 1] * y[i + 1]
+        c += x[i + 2] * y[i + 2]
+        d += x[i + 3] * y[i + 3]
+    for i in range(n, len(x)):
+        a += x[i] * y[i]
+    return (a + b) + (c + d)
+
+
+@compiled
+def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, scores: Scores) -> int:
+    """Walk the tree that starts at position `begin`, as far as `last`; returns the next step."""
+    local, state, moves, players, visited = course.local, course.state, course.moves, course.players, course.visited
+    scoring, walked = course.scoring, course.walked
+    tree = local.tree[players[begin]]
+    slots = slice(local.begin[tree], local.begin[tree + 1])
+    nodes = opened.where[slots]
+    n_classes, n = scores.exact.shape
+    n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
+    n_white, n_kernel = n_classes + opened.i, opened.kernel.shape[1]
+    sums = opened.constant + 1
+    g, kernel_g = sums + n_inner, opened.below + n_inner
+    line, white, kernel = opened.lines[g], opened.white[g], opened.kernel[kernel_g]
+    constant, white_constant = opened.lines[opened.constant], opened.white[opened.constant]
+    a, b, white_h = np.empty_like(line), np.empty(n_classes), np.empty(n_white)
+    utility = walked.utility[step - 1] if step else scoring.empty
+    position, since = begin, RENEW
+    whose = np.full(len(opened.kept), -1)
+    while position < last:
+        begin_step(state)
+        credited = visited[position]
+        player = players[position]
+        join(local, state, player)
+        position += 1
+        while not credited and not visited[position]:  # which the last one is
+            join(local, state, players[position])
+            position += 1
+        if state.changes[0] or state.changes[1]:
+            anew = since == RENEW
+            since = 1 if anew else since + 1
+            if anew:
+                forget(local, tree, moves)
+                opened.lines[sums : g + 1] = 0.0
+                opened.white[sums : g + 1] = 0.0
+                opened.kernel[opened.below : kernel_g + 1] = 0.0
+            plan(local, state, tree, moves, anew)
+            apply(moves, opened.where, opened.lines, sums, g, n)
+            apply(moves, opened.where, opened.white, sums, g, n_white)
+            apply(moves, opened.rows, opened.kernel, opened.below, kernel_g, n_kernel)
+            scale, weights = state.scale[local.root[tree]], moves.whole[slots]
+            for k in range(n_white):
+                white_h[k] = scale * white[k] + white_constant[k]
+            norm = opened.norm - _dot(white_h[n_classes:], white_h[n_classes:])
+            norm += scale * scale * _dot(weights if opened.square else kernel, kernel)
+            if len(opened.mixed):
+                norm += scale * np.dot(weights, opened.mixed)
+            weight = 1 / (max(norm, 0.0) + course.penalty)  # rounding may take a norm of 0 below it
+            for c in range(n_classes):
+                b[c] = ((1.0 if c == course.labels[tree] else 0.0) + white_h[c]) * weight
+            rate = a.dtype.type(scale)
+            for i in range(n):
+                a[i] = rate * line[i] + constant[i]
+            row = Row(scale, weights, nodes, opened.products, white_h[n_classes:], opened.finished, opened.kept, whose)
+            utility = score(scoring, scores, a, b, row, walked.parts.fresh)
+            credit(walked.parts, player if credited else -1)
+            walked.counts[0 if credited else 1] += 1
+        walked.utility[step] = utility
+        step += 1
+    return step
+
+
+@compiled
+def _ends(course: Course, begin: int) -> tuple[int, int]:
+    """Where the last visited player of the tree that starts at `begin` has joined, and where all have."""
+    tree, players = course.local.tree, course.players
+    last = end = begin
+    while end < len(players) and tree[players[end]] == tree[players[begin]]:
+        end += 1
+        if course.visited[end - 1]:
+            last = end
+    return last, end
+
+
+@compiled
+def _complete(course: Course, tree: int, step: int, scores: Scores) -> int:
+    """The silent block that ends a tree, its row being in the scores; returns the next step."""
+    local, scoring, walked = course.local, course.scoring, course.walked
+    utility = walked.utility[step - 1]
+    if 2 * course.state.added[tree] < local.room[local.begin[tree + 1]] - local.room[local.begin[tree]]:
+        fresh = walked.parts.fresh
+        utility = measure(scoring.code, scores.exact, scoring.ends, scoring.temperature, scoring.tie, fresh)
+        credit(walked.parts, -1)
+        walked.counts[1] += 1
+    walked.utility[step] = utility
+    return step + 1
+
+
+@compiled
+def walk_dual(
+    course: Course,
+    products: FloatArray,
+    white: FloatArray,
+    finished: FloatArray,
+    finished_labels: FloatArray,
+    grams: FloatArray,
+    gram_begin: IntArray,
+    coordinates: FloatArray,
+    lines: FloatArray,
+) -> None:
+    """Walk a whole order.
+
+    `lines` and `white` as in `Opened`, the first with nothing in it, the second with no predictions yet; `products` and
+    `finished` as in `Row`, `finished_labels` (t, c) is L^-1 E; `coordinates` as `Opened.kernel`, or empty.
+    """
+    local, players, basis = course.local, course.players, course.basis
+    n_classes, n = len(course.scoring.ends) - 1, products.shape[1]
+    scores = make_scores(n_classes, n, lines)
+    rounded = finished.astype(lines.dtype)
+    constant = len(products) - 1
+    done = np.full(constant, -1)
+    exact, done_exact, only = np.empty((1, n)), np.full(1, -1), np.zeros(1, dtype=np.int64)
+    nothing, norm = np.empty(0), products[-1, 0]
+    kept = np.empty((KEPT if course.scoring.error else 0, np.diff(local.begin).max() + len(finished)))
+    begin = step = i = 0
+    while begin < len(players):
+        last, end = _ends(course, begin)
+        tree = local.tree[players[begin]]
+        first, m = local.begin[tree], local.begin[tree + 1] - local.begin[tree]
+        followed = np.zeros(m, dtype=np.bool_)
+        for position in range(begin, last):
+            followed[local.slot[players[position]] - first] = True
+        slots = np.flatnonzero(followed)
+        nodes = basis[first + slots]
+        condition(nodes, i, products, white, rounded, finished_labels, lines, done)
+        # the constant feature may be large beside all others, so its line is conditioned in double precision
+        condition(only, i, products[-1:], white[constant : constant + 1], finished, finished_labels, exact, done_exact)
+        lines[constant] = exact[0]
+        kernel, rows, below, square = coordinates, basis, constant, gram_begin[tree] >= 0
+        if square:
+            n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
+            kernel, rows, below = np.empty((m + n_inner + 1, m)), course.place, m
+            for u in slots:
+                kernel[u] = grams[gram_begin[tree] + u * m : gram_begin[tree] + (u + 1) * m]
+        opened = Opened(
+            lines, white, basis, constant, i, kernel, square, rows, below, nothing, norm, products, finished, kept
+        )
+        step = walk_tree(course, begin, last, step, opened, scores)
+        for c in range(n_classes):
+            add_row(scores, c, finished_labels[i, c], finished[i])
+        if last < end:
+            step = _complete(course, tree, step, scores)
+        begin = end
+        i += 1
+
+
+@compiled
+def condition(
+    nodes: IntArray,
+    i: int,
+    products: FloatArray,
+    white: FloatArray,
+    finished: FloatArray,
+    finished_labels: FloatArray,
+    lines: FloatArray,
+    done: IntArray,
+) -> None:
+    """Condition lines and predictions of nodes on the first `i` finished rows; they are on the first `done`, or new."""
+    n_classes, n = finished_labels.shape[1], lines.shape[1]
+    for node in nodes:
+        if done[node] < 0:
+            lines[node] = products[node]
+            done[node] = 0
+        for k in range(done[node], i):
+            for c in range(n_classes):
+                white[node, c] -= white[node, n_classes + k] * finished_labels[k, c]
+    for begin in range(0, n, STRIP):
+        end = min(begin + STRIP, n)
+        for node in nodes:
+            w = white[node, n_classes : n_classes + i]
+            for k in range(done[node], i, 4):
+                p, q, r = min(k + 1, i - 1), min(k + 2, i - 1), min(k + 3, i - 1)
+                add_four(
+                    lines,
+                    node,
+                    finished,
+                    k,
+                    p,
+                    q,
+                    r,
+                    -w[k],
+                    -w[p] if p > k else 0.0,
+                    -w[q] if q > p else 0.0,
+                    -w[r] if r > q else 0.0,
+                    begin,
+                    end,
+                )
+    for node in nodes:
+        done[node] = i
+
+
+@compiled
+def walk_primal(
+    course: Course,
+    coordinates: FloatArray,
+    finished: FloatArray,
+    validation: FloatArray,
+) -> None:
+    """Walk a whole order with the (d + 1, d + 1) conditional covariance of the weights.
+
+    `coordinates` (b, d + 1) scaled features of the graph nodes, `finished` (t, d + 1) complete rows
+    and `validation` (d + 1, v); the last feature is the constant one, 0 for graph nodes.
+    """
+    local, players, basis = course.local, course.players, course.basis
+    n_classes, n = len(course.scoring.ends) - 1, validation.shape[1]
+    width = coordinates.shape[1]
+    scores = make_scores(n_classes, n, validation)
+    covariance = np.eye(width)
+    weights = np.zeros((width, n_classes))
+    constant = finished[0, width - 1]
+    to_validation = validation.copy()  # covariance @ validation
+    begin = step = 0
+    while begin < len(players):
+        last, end = _ends(course, begin)
+        tree = local.tree[players[begin]]
+        nodes = basis[local.begin[tree] : local.begin[tree + 1]]
+        m, n_inner = len(nodes), local.inner_begin[tree + 1] - local.inner_begin[tree]
+        x = np.zeros((m + 1, width))
+        for u in range(m):
+            x[u] = coordinates[nodes[u]]
+        x[m, width - 1] = constant
+        gram = np.dot(np.dot(x, covariance), x.T)
+        lines, predicted = np.empty((m + n_inner + 2, n)), np.empty((m + n_inner + 2, n_classes))
+        kernel, mixed = np.empty((m + n_inner + 1, m)), 2 * gram[m, :m]
+        lines[: m + 1], predicted[: m + 1], kernel[:m] = np.dot(x, to_validation), -np.dot(x, weights), gram[:m, :m]
+        place = course.place
+        opened = Opened(
+            lines, predicted, place, m, 0, kernel, True, place, m, mixed, gram[m, m], lines, lines, lines[:0]
+        )
+        step = walk_tree(course, begin, last, step, opened, scores)
+        row = finished[tree]
+        gain = np.dot(covariance, row)
+        a = np.dot(row, to_validation)
+        weight = 1 / (np.dot(row, gain) + course.penalty)
+        b = np.dot(row, weights)
+        for c in range(n_classes):
+            b[c] = ((1.0 if c == course.labels[tree] else 0.0) - b[c]) * weight
+            add_row(scores, c, b[c], a)
+        if last < end:
+            step = _complete(course, tree, step, scores)
+        begin = end
+        for j in range(width):
+            for c in range(n_classes):
+                weights[j, c] += gain[j] * b[c]
+            for k in range(width):
+                covariance[j, k] -= weight * gain[j] * gain[k]
+            for i in range(n):
+                to_validation[j, i] -= weight * gain[j] * a[i]

@@ -1,0 +1,134 @@
+"""Scores of the finished rows and one more row -> utility.
+
+While a tree is open the scores are F + b a^T. To count correct predictions it is enough to know the sign of every
+lead, the score of the true class less the best of the others. That is done in single precision: a lead that its
+rounding could turn is computed again in double precision, so the count is that of double precision.
+"""
+
+import numpy as np
+
+from pcwinter._util.arrays import FloatArray
+from pcwinter._util.compiled import compiled, inlined
+from pcwinter.game.metrics import ACCURACY, measure
+from pcwinter.heads.ridge.course import Row, Scores, Scoring
+
+SINGLE = 2e-5  # error of `a` in single precision, in units of the largest product: ten times what tests see
+ROUNDED = 1e-6  # the same for the part of the constant feature, which is computed in double precision and then rounded
+KEPT = 256  # validation nodes whose kernels with the open tree are at hand to be looked at again
+MOST = 4096  # slots of a tree, or labelled nodes, beyond which that does not hold, and all is in double precision
+
+
+def largest_error(products: FloatArray) -> float:
+    """What rounding to single precision may do to an entry of `a`; the last line is that of the constant feature."""
+    nodes, constant = products[:-1], products[-1]
+    return SINGLE * max(float(nodes.max()), -float(nodes.min())) + ROUNDED * float(constant.max())
+
+
+@compiled
+def make_scores(n_classes: int, n: int, like: FloatArray) -> Scores:
+    """Scores of no rows; `like` has the precision of `a`."""
+    return Scores(
+        np.zeros((n_classes, n)),
+        np.zeros((n_classes, n), dtype=like.dtype),
+        np.empty((n_classes, n)),
+        np.empty(n, dtype=like.dtype),
+    )
+
+
+@compiled
+def add_row(scores: Scores, c: int, b: float, a: FloatArray) -> None:
+    """Add `b a` to the scores of class c."""
+    exact, rounded = scores.exact[c], scores.rounded[c]
+    for i in range(len(a)):
+        exact[i] += b * a[i]
+        rounded[i] = exact[i]
+
+
+@inlined
+def score(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row, detail: FloatArray) -> float:
+    """Utility of `scores + b a^T`."""
+    if scoring.code == ACCURACY and not len(detail):
+        return _count(scoring, scores, a, b, row)
+    for c in range(len(b)):
+        before, after, slope = scores.exact[c], scores.whole[c], b[c]
+        for i in range(len(a)):
+            after[i] = before[i] + slope * a[i]
+    return measure(scoring.code, scores.whole, scoring.ends, scoring.temperature, scoring.tie, detail)
+
+
+@inlined
+def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row) -> float:
+    """Number of validation nodes whose true class leads; not a number if a score is not finite."""
+    n_classes = len(b)
+    lowest = highest = b[0]
+    for c in range(1, n_classes):
+        lowest, highest = min(lowest, b[c]), max(highest, b[c])
+    doubt = max(scoring.tie, scoring.error * (highest - lowest))
+    limit = a.dtype.type(doubt)
+    scores.best[:] = -np.inf
+    correct = 0
+    for y in range(n_classes):
+        begin, end = scoring.ends[y], scoring.ends[y + 1]
+        for k in range(1, n_classes, 3):  # the others, three at a time; the last ones may come twice
+            p, q, r = (
+                (y + k) % n_classes,
+                (y + min(k + 1, n_classes - 1)) % n_classes,
+                (y + min(k + 2, n_classes - 1)) % n_classes,
+            )
+            _best(scores, a, b, p, q, r, begin, end)
+        now, best, mine, slope = a[begin:end], scores.best[begin:end], scores.rounded[y, begin:end], a.dtype.type(b[y])
+        ahead, clear = np.int32(0), np.int32(0)  # of the size of the numbers compared, or the loop is slow
+        for i in range(len(now)):
+            lead = mine[i] + slope * now[i] - best[i]
+            ahead = np.int32(ahead + np.int32(lead > limit))
+            clear = np.int32(clear + np.int32(abs(lead) > limit))
+        correct += int(ahead)
+        if clear < end - begin:
+            for i in range(begin, end):
+                if not abs(mine[i - begin] + slope * a[i] - scores.best[i]) > limit:
+                    hit = _hit(scores.exact, b, _entry(row, i) if scoring.error else a[i], y, i, scoring.tie)
+                    if hit < 0:
+                        return np.nan
+                    correct += hit
+    return float(correct)
+
+
+@inlined
+def _best(scores: Scores, a: FloatArray, b: FloatArray, p: int, q: int, r: int, begin: int, end: int) -> None:
+    """Best scores so far and of three more classes."""
+    f = a.dtype.type
+    x, y, z = f(b[p]), f(b[q]), f(b[r])
+    first, second, third = scores.rounded[p, begin:end], scores.rounded[q, begin:end], scores.rounded[r, begin:end]
+    now, best = a[begin:end], scores.best[begin:end]
+    for i in range(len(best)):
+        s, t, u, v = first[i] + x * now[i], second[i] + y * now[i], third[i] + z * now[i], best[i]
+        s, u = (s if s > t else t), (u if u > v else v)
+        best[i] = s if s > u else u
+
+
+@compiled
+def _hit(scores: FloatArray, b: FloatArray, a: float, y: int, i: int, tie: float) -> int:
+    """Whether node i is given class y, as `predict` has it: among ties the lowest; -1 if a score is not finite."""
+    mine, hit = scores[y, i] + b[y] * a, 1
+    for c in range(len(b)):
+        other = scores[c, i] + b[c] * a
+        if not np.isfinite(other):
+            return -1
+        if (c < y and not mine > other + tie) or (c > y and other > mine + tie):
+            hit = 0
+    return hit
+
+
+@compiled
+def _entry(row: Row, i: int) -> float:
+    """Entry i of a = k_c(Z, h). A node in doubt is so again and again, so what it needs is gathered once in a tree."""
+    m, place = len(row.node), i % KEPT
+    column = row.kept[place, : m + len(row.white)]
+    if row.whose[place] != i:
+        row.whose[place] = i
+        for u in range(m):
+            column[u] = row.products[row.node[u], i]
+        for k in range(len(row.white)):
+            column[m + k] = row.finished[k, i]
+    inner = row.scale * np.dot(row.weight, column[:m]) - np.dot(row.white, column[m:])
+    return float(row.products[-1, i] + inner)

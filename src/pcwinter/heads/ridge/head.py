@@ -1,0 +1,330 @@
+"""Rows and labels -> scores in closed form: ridge regression of one-hot labels.
+
+Features are scaled so that the mean squared norm of the complete rows is 1, and a constant feature
+`bias` is added: k(x, z) = s^2 x.z + bias^2. The scores of the validation nodes Z are
+
+    F = k(Z, H) (k(H, H) + lambda I)^-1 E.
+
+The walks themselves are compiled: `contiguous` while trees come one after the other, `interleaved`
+for orders in which they do not.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.linalg.blas import dtrsm
+
+from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
+from pcwinter._util.checks import number
+from pcwinter.game.coalitions.induced import coefficients, empty_state
+from pcwinter.game.coalitions.row_updates import no_moves
+from pcwinter.game.detail import Parts, make_parts
+from pcwinter.game.metrics import ACCURACY, TIE, Metric, class_ends, measure, whole
+from pcwinter.game.problem import Problem
+from pcwinter.game.protocol import Order, Walk
+from pcwinter.heads.ridge.block_scores import STRIP
+from pcwinter.heads.ridge.contiguous import walk_dual, walk_primal
+from pcwinter.heads.ridge.counting import KEPT, MOST, largest_error
+from pcwinter.heads.ridge.course import Course, Scoring, Walked
+from pcwinter.heads.ridge.interleaved import BLOCK, walk_rows
+
+CHUNK = 128  # validation nodes whose dense features are held at a time
+TILE = 64  # fewest validation nodes that are walked at a time; every tile repeats all that is not theirs
+SMALL = 256  # slots up to which the kernel between the slots of a tree is always stored
+
+
+@dataclass(frozen=True, slots=True)
+class Ridge:
+    """The closed-form head; what is None is calibrated to imitate the softmax head.
+
+    `penalty` is lambda, `bias` the size of the constant feature, and `temperature` that of the softmax over scores,
+    for metrics of probabilities.
+    """
+
+    penalty: float | None = None
+    bias: float | None = None
+    temperature: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("penalty", "bias", "temperature"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, number(f"{name} of the ridge head", value, zero=name == "bias"))
+
+    def complete(self, tempered: bool) -> bool:
+        """Whether nothing is left to calibrate; a temperature is needed only by metrics of probabilities."""
+        return None not in (self.penalty, self.bias) and (self.temperature is not None or not tempered)
+
+
+def inverse_norm(rows: Sparse) -> float:
+    """s^2, the inverse mean squared norm of the complete rows."""
+    with np.errstate(over="ignore", under="ignore"):
+        norm = float(np.mean(rows.multiply(rows).sum(axis=1)))
+    if not 1e-200 < norm < 1e200:
+        raise ValueError(
+            f"the mean squared norm of the labelled nodes' representations is {norm:g}, so the ridge head cannot scale "
+            "them: give the labelled nodes or their neighbours features that are neither all zero nor that extreme"
+        )
+    return 1 / norm
+
+
+def solve(kernel: FloatArray, cross: FloatArray, labels: IntArray, n_classes: int, penalty: float) -> FloatArray:
+    """(c, v) class-major scores from k(H, H), (t, t), and k(H, Z), (t, v); zero without rows."""
+    factor = scipy.linalg.cho_factor(kernel + penalty * np.eye(len(kernel)), lower=True)
+    weights: FloatArray = scipy.linalg.cho_solve(factor, np.eye(n_classes)[labels])
+    return np.ascontiguousarray(weights.T) @ cross
+
+
+class RidgeWalker:
+    """Ridge on one problem: everything that does not depend on the order, computed once."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        penalty: float,
+        bias: float,
+        metric: Metric,
+        *,
+        temperature: float = 1.0,
+        primal: bool | None = None,
+        memory: int | None = None,
+    ) -> None:
+        """Prepare; `primal` None chooses by size: fewer features than rows. `memory` bytes, None for no bound."""
+        self.problem, self.metric, self.temperature = problem, metric, temperature
+        penalty, bias = float(penalty), float(bias)  # a whole number would make whole-number arrays below
+        self.penalty, self.constant = penalty, bias**2
+        local = problem.local
+        everybody = np.ones_like(local.null)
+        complete = problem.training_rows(coefficients(local, everybody))
+        scale = np.sqrt(inverse_norm(complete))
+        nodes, self.basis = np.unique(local.node, return_inverse=True)
+        active = np.unique(problem.features[nodes].indices)
+        self.features: Sparse = sp.csr_array(problem.features[nodes][:, active] * scale)
+        self.rows: Sparse = sp.csr_array(complete[:, active] * scale)
+        self.validation: Sparse = sp.csr_array(problem.rows[:, active] * scale)
+        self.place = np.arange(len(local.node)) - np.repeat(local.begin[:-1], np.diff(local.begin))
+        self.ends = class_ends(problem.targets, problem.n_classes)
+        width = len(active)
+        self.primal = width + 1 < len(problem.labels) if primal is None else primal
+        self.memory = memory
+        self._roundable = not self.primal and max(np.diff(local.begin).max(), len(problem.labels)) <= MOST
+        self._products: FloatArray | None = None
+        self.tie = TIE * float(np.abs(self._scores(everybody)).max())  # scores shrink as the penalty grows
+        if self.primal:
+            self.coordinates = np.zeros((len(nodes), width + 1))
+            self.coordinates[:, :width] = self.features.toarray()
+            self.finished = np.full((len(problem.labels), width + 1), bias)
+            self.finished[:, :width] = self.rows.toarray()
+        else:
+            finished = self.rows.toarray()
+            self.kernel = finished @ finished.T + self.constant
+            self.to_nodes = np.full((len(nodes) + 1, len(problem.labels)), self.constant)
+            self.to_nodes[:-1] = self.features @ finished.T
+            self.cross = np.asarray(self.validation @ finished.T).T + self.constant
+            slots = np.diff(local.begin)
+            stored = np.where(slots <= max(SMALL, width // 2), slots**2, 0)
+            self.gram_begin = np.where(stored > 0, np.cumsum(stored) - stored, -1)
+            self._tiles(False, metric.code == ACCURACY and self._roundable)  # refuse before what is large is made
+            self.grams = self._grams(stored)
+            wide = bool((self.gram_begin < 0).any())
+            room = int(np.diff(local.inner_begin).max()) + 1  # for the sums of a tree
+            self.coordinates = np.zeros((len(nodes) + room, width)) if wide else np.empty((0, width))
+            if wide:
+                self.coordinates[: len(nodes)] = self.features.toarray()
+
+    def _grams(self, stored: IntArray) -> FloatArray:
+        """Kernels between the slots of each tree, one after the other, `stored` numbers each.
+
+        None where a tree has so many slots that following the features themselves is cheaper.
+        """
+        begin, at = self.problem.local.begin, self.gram_begin
+        grams = np.empty(int(stored.sum()))
+        for tree in np.flatnonzero(stored):
+            x = self.features[self.basis[begin[tree] : begin[tree + 1]]]
+            grams[at[tree] : at[tree] + stored[tree]] = (x @ x.T).toarray().ravel()
+        return grams
+
+    def footprint(self, interleaved: bool, single: bool) -> tuple[int, int]:
+        """Bytes that a walk needs for every validation node, and besides, what is prepared for all walks included."""
+        local, t, (b, d) = self.problem.local, len(self.problem.labels), self.features.shape
+        slots, inner = np.diff(local.begin), np.diff(local.inner_begin)
+        edges, players = local.n_edges, len(local.slot)
+        nonzeros = self.features.nnz + self.validation.nnz + self.rows.nnz
+        each = 16 * t
+        fixed = 8 * (10 * len(local.node) + 7 * edges + 4 * players) + 16 * nonzeros + 16 * CHUNK * (b + d)
+        if interleaved:
+            below, wide, n_classes = int(inner.sum()), t + BLOCK, self.problem.n_classes
+            each += 8 * (2 * t + 3 * b + below + n_classes)
+            each += 12 * wide + 9 * BLOCK + 4 * n_classes if single else 8 * wide + 16 * BLOCK
+            scratch = 3 * t * t + (wide + 2 * BLOCK + n_classes) * (STRIP + 16 * BLOCK + 8 * n_classes)
+            return each, fixed + 8 * (d * (2 * b + below + wide) + scratch)
+        if self.primal:
+            widest = int((slots + inner).max())
+            return each + 8 * (3 * d + 2 * widest), fixed + 8 * (d * (b + t + 2 * d + widest) + widest**2)
+        many, few = slots[self.gram_begin < 0], slots[self.gram_begin >= 0]
+        room = b + 2 + int(inner.max())
+        kept = int((few**2).sum()) + (room * d if len(many) else 0)
+        fixed += 8 * (kept + int(few.max(initial=0)) ** 2 + t * t + 3 * room * t)
+        fixed += 8 * KEPT * (int(slots.max()) + t) if single else 0
+        return each + 8 * (b + t) + (4 if single else 8) * (room + t), fixed
+
+    def _tiles(self, interleaved: bool, single: bool) -> list[tuple[int, int]]:
+        """Ranges of validation nodes that are walked one after the other, so that each fits into the memory.
+
+        Only counts are added up so: other sums would have other bits when there is less memory.
+        """
+        n = len(self.problem.targets)
+        each, fixed = self.footprint(interleaved, single)
+        limit = fixed + n * each if self.memory is None else self.memory
+        fits = (limit - fixed) // each
+        if fits >= n:
+            return [(0, n)]
+        at_once = min(n, TILE) if self.metric.code == ACCURACY else n
+        if fits < at_once:
+            reason = "" if self.metric.code == ACCURACY else f", {self.metric.name} needs all validation nodes at once,"
+            least = (fixed + at_once * each) / 2**20
+            raise ValueError(
+                f"the ridge head needs at least {least:,.0f} MB of memory{reason} and may take {limit / 2**20:,.0f} MB"
+                ": permit more with memory, or value a graph with fewer labelled nodes or hops"
+            )
+        bounds = np.linspace(0, n, -(-n // fits) + 1).astype(int).tolist()
+        return list(pairwise(bounds))
+
+    def products(self, begin: int, end: int) -> FloatArray:
+        """(b + 1, end - begin) kernel of nodes and of the constant feature with validation rows; the largest array.
+
+        It is kept when it is that of all validation rows.
+        """
+        n = self.validation.shape[0]
+        if self._products is not None and end - begin == n:
+            return self._products
+        x = self.features
+        dense = self.coordinates[: x.shape[0]] if len(self.coordinates) and not self.primal else x
+        products = np.empty((x.shape[0] + 1, end - begin))
+        for at in range(begin, end, CHUNK):
+            stop = min(at + CHUNK, end)
+            products[:-1, at - begin : stop - begin] = np.asarray(dense @ self.validation[at:stop].toarray().T)
+        products[-1] = self.constant
+        if end - begin == n:
+            self._products = products
+        return products
+
+    def walk(self, order: Order, parts: Parts | None = None) -> Walk:
+        """Utilities along an order; what they are made of, by validation node, is added to `parts`."""
+        local, n = self.problem.local, len(self.problem.targets)
+        sequence = local.tree[order.players]
+        trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]
+        interleaved = len(trees) > len(local.root)
+        single = self.metric.code == ACCURACY and parts is None and (interleaved or self._roundable)
+        empty = self.metric.empty(self.problem.n_classes)
+        utility = np.zeros(len(order.steps()) - 1)
+        counts = np.zeros(2, dtype=np.int64)
+        solved = self._solve(trees) if not interleaved and not self.primal else None
+        for begin, end in self._tiles(interleaved, single):
+            ends = np.clip(self.ends, begin, end) - begin
+            products = None if self.primal and not interleaved else self.products(begin, end)
+            error = largest_error(products) if single and products is not None else 0.0
+            scoring = Scoring(self.metric.code, ends, self.temperature, self.tie, empty, error)
+            here = parts or make_parts(None, 0)
+            if parts is not None and end - begin < n:
+                here = parts.of(begin, end)
+            here.last[:] = empty
+            counts[:] = 0
+            walked = Walked(np.empty(len(utility)), counts, here)
+            course = Course(
+                local,
+                empty_state(local),
+                no_moves(local),
+                order.players,
+                order.visited,
+                self.problem.labels,
+                self.basis,
+                self.place,
+                self.penalty,
+                scoring,
+                walked,
+            )
+            if interleaved and products is not None:
+                walk_rows(course, self._lines(products), self.constant, single)
+            elif solved is None or products is None:
+                validation = np.full((self.coordinates.shape[1], end - begin), np.sqrt(self.constant))
+                validation[:-1] = self.validation[begin:end].toarray().T
+                walk_primal(course, self.coordinates, self.finished, validation)
+            else:
+                white, finished, finished_labels = solved
+                room = np.empty((len(white), end - begin), dtype=np.float32 if single else np.float64)
+                walk_dual(
+                    course,
+                    products,
+                    white.copy() if end < n else white,  # a walk writes into it
+                    np.ascontiguousarray(finished[:, begin:end]),
+                    finished_labels,
+                    self.grams,
+                    self.gram_begin,
+                    self.coordinates,
+                    room,
+                )
+            utility += walked.utility
+            if parts is not None and here is not parts:
+                parts.sums[:, begin:end] += here.sums
+        return Walk(whole(self.metric, utility, order), int(counts[0]), int(counts[1]))
+
+    def _solve(self, trees: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """L^-1 times the kernels of the rows, in the order of `trees`, with nodes and validation nodes, and times E.
+
+        The first is transposed, with room for predictions before it and for the lines of a tree below it.
+        """
+        factor = scipy.linalg.cholesky(
+            self.kernel[np.ix_(trees, trees)] + self.penalty * np.eye(len(trees)), lower=True
+        )
+        n_nodes, n_classes = len(self.to_nodes), self.problem.n_classes
+        n_inner = int(np.diff(self.problem.local.inner_begin).max())
+        white = np.zeros((n_nodes + n_inner + 1, n_classes + len(trees)))
+        # solved in place, as columns of their transposes
+        white[:n_nodes, n_classes:] = dtrsm(1.0, factor, self.to_nodes[:, trees].T, lower=1, overwrite_b=1).T
+        finished = dtrsm(1.0, factor, self.cross[trees].T, side=1, lower=1, trans_a=1, overwrite_b=1).T
+        one_hot = np.eye(n_classes)[self.problem.labels[trees]]
+        return white, finished, np.ascontiguousarray(scipy.linalg.solve_triangular(factor, one_hot, lower=True))
+
+    def _lines(self, products: FloatArray) -> FloatArray:
+        """(b + inner slots + t, v + d) products beside features, and below them room for the T_w and the rows."""
+        local, (b, d), n = self.problem.local, self.features.shape, products.shape[1]
+        lines = np.zeros((b + int(local.inner_begin[-1]) + len(local.root), n + d))
+        lines[:b, :n] = products[:-1]
+        lines[:b, n:] = self.features.toarray()
+        return lines
+
+    def prepare(self, order: Order) -> None:
+        """Compile, and compute what orders like this one need: by its first tree, or until its trees interleave."""
+        sequence = self.problem.local.tree[order.players]
+        switches = np.cumsum(np.r_[True, sequence[1:] != sequence[:-1]])
+        enough = np.flatnonzero(switches > len(self.problem.local.root))
+        end = int(enough[0]) + 1 if len(enough) else int((switches == 1).sum())
+        self.walk(Order(order.players[:end], order.visited[:end]))
+
+    def utility(self, coalition: BoolArray) -> float:
+        """Utility of any coalition, solved from scratch, in units of the game."""
+        if not coalition[self.problem.tree.roots].any():
+            return self.metric.empty(self.problem.n_classes)
+        scores = self._scores(coalition)
+        return float(measure(self.metric.code, scores, self.ends, self.temperature, self.tie, np.empty(0)))
+
+    def _scores(self, coalition: BoolArray) -> FloatArray:
+        """(c, v) scores of a coalition with labelled nodes, by one solve."""
+        local = self.problem.local
+        used = np.flatnonzero(coalition[self.problem.tree.roots])
+        shape = (len(self.problem.labels), self.features.shape[0])
+        weights = sp.csr_array((coefficients(local, coalition), self.basis, local.begin), shape=shape)
+        rows = np.asarray((weights @ self.features)[used].toarray(), dtype=np.float64)
+        labels, n_classes = self.problem.labels[used], self.problem.n_classes
+        if self.primal:
+            constant = np.sqrt(self.constant)
+            rows = np.hstack([rows, np.full((len(rows), 1), constant)])
+            moments = rows.T @ rows + self.penalty * np.eye(rows.shape[1])
+            line = scipy.linalg.solve(moments, rows.T @ np.eye(n_classes)[labels], assume_a="pos")
+            return np.ascontiguousarray((self.validation @ line[:-1] + constant * line[-1]).T)
+        kernel, cross = rows @ rows.T + self.constant, np.asarray(self.validation @ rows.T).T + self.constant
+        return solve(kernel, cross, labels, n_classes, self.penalty)

@@ -1,0 +1,92 @@
+"""Any order -> utilities: compiled ridge walks in which a player may change a row that is in use.
+
+In precedence-only and free orders several trees are open at once, and an evaluation changes one row. Evaluations are
+made in blocks. For each, the players join and the rows move; then the block is solved from the kernel itself
+(`ridge_block`), which says of which lines k(Z, .) the scores of every evaluation are made; then one matrix product
+combines them for the whole block, and they are scored (`ridge_block_scores`). Rows and their kernel go from block to
+block, but no inverse does, so none drifts. Cost per evaluation: 2 (t + block) v + t d multiply-adds, in such products,
+and what the rows move.
+"""
+
+import numpy as np
+
+from pcwinter._util.arrays import FloatArray
+from pcwinter._util.compiled import compiled
+from pcwinter.game.coalitions.induced import begin_step, join
+from pcwinter.game.coalitions.row_updates import apply, plan
+from pcwinter.heads.ridge.block import changes
+from pcwinter.heads.ridge.block_scores import make_lines, note_line, score_block
+from pcwinter.heads.ridge.course import Course
+
+BLOCK = 48  # evaluations; longer blocks have more to combine, shorter ones are solved more often
+SMALL = 0.006  # penalty below which blocks are shorter: what adds up in the scores of a block is divided by the penalty
+
+
+@compiled
+def walk_rows(course: Course, lines: FloatArray, constant: float, single: bool) -> None:
+    """Walk a whole order of single players.
+
+    `lines` holds, for every graph node, its inner products with the validation rows and its features; below these
+    there is room for the T_w of all inner slots and for the g of all rows.
+    """
+    local, state, moves, players = course.local, course.state, course.moves, course.players
+    labels, penalty, scoring = course.labels, course.penalty, course.scoring
+    n_classes, n = len(scoring.ends) - 1, int(scoring.ends[-1])
+    t, width = len(labels), lines.shape[1]
+    first = len(lines) - t
+    sums, g = first - local.inner_begin[t], lines[first:]
+    size = max(1, int(BLOCK * min(1.0, penalty / SMALL)))
+    used, last, scale = np.zeros(t, dtype=np.bool_), np.zeros(t, dtype=np.int64), np.zeros(t)
+    rows, kernel = np.zeros((t + size, width - n)), np.zeros((t, t))
+    known = make_lines(t, size, n_classes, n, single)
+    steps, roots = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    utility = scoring.empty
+    position = 0
+    while position < len(players):
+        begin, b = position, 0
+        while position < len(players) and b < size:
+            begin_step(state)
+            join(local, state, players[position])
+            if state.changes[0] or state.changes[1]:
+                r = local.tree[players[position]]
+                steps[b], roots[b], last[r] = position, r, b
+                line, delta = g[r], known.exact[t + b]
+                for i in range(n):
+                    delta[i] = -scale[r] * line[i]
+                plan(local, state, r, moves, False)
+                apply(moves, course.basis, lines, sums + local.inner_begin[r], first + r, width)
+                scale[r] = state.scale[local.root[r]]
+                for i in range(n):
+                    delta[i] += scale[r] * line[i]
+                for f in range(width - n):
+                    rows[t + b, f] = scale[r] * line[n + f]
+                note_line(known, t + b)
+                b += 1
+            position += 1
+        if b:
+            new = np.dot(rows[t : t + b], rows[: t + b].T)
+            for i in range(b):
+                for j in range(t + b):
+                    new[i, j] = new[i, j] + constant if j >= t or used[j] else 0.0
+            block = changes(roots[:b], used, labels, n_classes, kernel, new, penalty)
+            utilities = score_block(course, players[steps[:b]], known, block, constant)
+            for i in range(b):
+                r = roots[i]
+                used[r] = True
+                if last[r] == i:
+                    rows[r] = rows[t + i]
+                    for f in range(n):
+                        known.exact[r, f] = scale[r] * g[r, f]
+                    note_line(known, r)
+                    kernel[r] = new[i, :t]
+                    kernel[:, r] = new[i, :t]
+            for i in range(b):
+                for j in range(b):
+                    if last[roots[i]] == i and last[roots[j]] == j:
+                        kernel[roots[i], roots[j]] = new[i, t + j]
+        k = 0
+        for step in range(begin, position):
+            if k < b and steps[k] == step:
+                utility = utilities[k]
+                k += 1
+            course.walked.utility[step] = utility

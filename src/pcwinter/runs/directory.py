@@ -1,0 +1,376 @@
+"""Values -> a directory: run.json, nodes.csv, edges.csv, players.npz, two checkpoints.
+
+Plain formats, exact floats, no pickle. A file is complete or absent at any moment, and a run that was interrupted, in
+whatever way, continues to the same bits.
+"""
+
+import csv
+import json
+import os
+import platform
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict
+from hashlib import sha256
+from importlib import metadata
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pcwinter._util.files import digest, lock, replace_file, temporary_name
+from pcwinter._util.memory import budget
+from pcwinter._util.threads import one_thread
+from pcwinter.estimation.estimator import BLOCK, NOT_MET, State
+from pcwinter.estimation.jobs import Pool
+from pcwinter.estimation.pools import open_pool
+from pcwinter.estimation.stopping import Progress, Rule, choose
+from pcwinter.game.orders import Truncation
+from pcwinter.game.tree import LEVELS
+from pcwinter.graph.graph import Graph
+from pcwinter.heads.ridge.head import Ridge
+from pcwinter.heads.softmax import Softmax, softmax_for
+from pcwinter.runs.checkpoints import NAMES, Checkpoints
+from pcwinter.runs.read import read_story
+from pcwinter.valuation import MAX_PLAYERS, check_call, prepare
+from pcwinter.values import Request, Values
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PACKAGES = ("pcwinter", "numpy", "scipy", "numba", "pandas")
+BITS = ("pcwinter", "numpy", "scipy", "numba")  # another version of these may lead to other bits
+RESULTS = ("nodes.csv", "edges.csv", "players.npz")
+SAME_BITS = ("0.1.0", "0.2.0")  # versions of pcwinter that lead to the same bits as this one
+SHARE = 0.05  # of the time that may be spent on checkpoints,
+LONGEST = 10.0  # unless this many seconds have passed since the last one
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be used."""
+
+
+class Directory:
+    """The directory of one run, locked by one process; use it in a `with` statement.
+
+    Checkpoints are saved after every block of orders, or less often if that would take more than a small share of the
+    time.
+    """
+
+    def __init__(
+        self, out: Path, graph: Graph, *, name: str = "", notes: Sequence[str] = (), resume: bool = False
+    ) -> None:
+        self.out, self.graph, self.name, self.notes, self.resume = out, graph, name, notes, resume
+        self.loaded: State | None = None  # from the checkpoints
+        self.latest: State | None = None  # not saved yet
+        self.saved_at, self.cost = -np.inf, 0.0
+        self.made: list[Path] = []
+        self.handle, self.mine = -1, False
+        self.done = 0  # orders behind the results that are in the directory
+
+    def __enter__(self) -> "Directory":
+        check_directory(self.out, resume=self.resume)
+        self.made = [place for place in (self.out, *self.out.absolute().parents) if not place.exists()]
+        try:
+            self.out.mkdir(parents=True, exist_ok=True)
+            self.handle = os.open(self.out, os.O_RDONLY)
+            self.mine = lock(self.handle, self.out)
+            check_directory(self.out, resume=self.resume)  # another process may have been here meanwhile
+        except BaseException as error:
+            self._leave()
+            if isinstance(error, OSError) and error.strerror:
+                raise OSError(f"{self.out} cannot be created ({error.strerror}): name another directory") from error
+            raise
+        return self
+
+    def begin(self, request: Request, stop: Mapping[str, float]) -> State | None:
+        """The state to continue from, None for the beginning; refuses the directory of another run."""
+        for name in ("run.json", *RESULTS, *NAMES):
+            temporary_name(self.out / name).unlink(missing_ok=True)  # of a process that was killed
+        self.request, self.stop, self.data = request, stop, fingerprint(self.graph)
+        here = _identity(request.record(), self.data, _versions())
+        self.checkpoints = Checkpoints(self.out, sha256(_json(here)).hexdigest())
+        if not (self.out / "run.json").exists():
+            return None
+        story = read_story(self.out)
+        there = _identity(story["asked"], story["data"], story["versions"])
+        differences = [
+            f"{name} is {_word(there.get(name))} there and {_word(here.get(name))} here"
+            for name in {**there, **here}
+            if there.get(name) != here.get(name)
+        ]
+        if differences:
+            raise ValueError(f"{self.out} holds another run ({'; '.join(differences)}): name another directory")
+        state, complaints = self.checkpoints.load()
+        if state is not None and state.total.levels.keys() != {"player", *LEVELS}:
+            raise ValueError(f"{self.out} holds a run of another version of pcwinter: name another directory")
+        self.done = int(story.get("permutations", 0))
+        if (limit := stop.get("permutations", self.done)) < self.done:
+            raise ValueError(
+                f"{self.out} holds the results of {self.done:,} orders, more than the {limit:,} that are asked for "
+                "now: ask for more, or name another directory"
+            )
+        if not (state or complaints) and self.done >= BLOCK:
+            complaints = ["The checkpoints are gone."]
+        after = f"{state.total.orders:,} orders" if state else "the beginning"
+        notes = [f"{complaint} The run continues from {after}." for complaint in complaints]
+        for note in notes:
+            warnings.warn(note, CheckpointWarning, stacklevel=3)
+        self.notes = [*self.notes, *notes]
+        self.loaded = state
+        return state
+
+    def keep(self, state: State) -> None:
+        """Save the state, now or after a later block."""
+        if not state.whole or state is self.loaded:
+            return
+        self.latest = state
+        if time.perf_counter() - self.saved_at >= min(self.cost / SHARE, LONGEST):
+            self.save()
+
+    def save(self) -> None:
+        """Write the latest state to the disk, if it is not there yet."""
+        if self.latest is None:
+            return
+        state, self.latest = self.latest, None
+        began = time.perf_counter()
+        if not (self.out / "run.json").exists():
+            self._write_story({"status": "Not finished.", "permutations": 0})
+        self.checkpoints.save(state)
+        self.saved_at = time.perf_counter()
+        self.cost = self.saved_at - began
+
+    def finish(self, values: Values) -> None:
+        """Write the results; run.json comes last, and names the others by their hashes."""
+        self.save()
+        if values.permutations < self.done:
+            raise ValueError(
+                f"{self.out} holds the results of {self.done:,} orders, more than the {values.permutations:,} of this "
+                "run, so they were left as they are: continue with resume=True"
+            )
+        contents = dict(zip(RESULTS, (_csv(values.nodes()), _csv(values.edges()), _players(values)), strict=True))
+        for name, content in contents.items():
+            replace_file(self.out / name, content)
+        self._write_story(
+            {
+                **_tell(values),
+                "warnings": [*self.notes, *values.warnings],
+                "files": {name: sha256(content).hexdigest() for name, content in contents.items()},
+            }
+        )
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.save()
+        finally:
+            self._leave()
+
+    def _write_story(self, story: Mapping[str, object]) -> None:
+        graph = self.graph
+        told = {
+            "graph": self.name,
+            "status": story["status"],
+            "asked": self.request.record(),
+            "stop": dict(self.stop),
+            **story,
+            "nodes": graph.n_nodes,
+            "edges": graph.n_edges,
+            "training_edges": graph.training.nnz // 2,
+            "cut_edges": graph.n_cut_edges,
+            "labelled": len(graph.train),
+            "validation": len(graph.val),
+            "fingerprint": sha256(_json(self.data)).hexdigest(),
+            "data": self.data,
+            "versions": _versions(),
+        }
+        replace_file(self.out / "run.json", _json(told))
+
+    def _leave(self) -> None:
+        """Release the lock, and remove directories that were created but stayed empty."""
+        for place in self.made if self.mine else ():
+            if not place.is_dir() or any(place.iterdir()):
+                break
+            place.rmdir()
+        if self.handle >= 0:
+            os.close(self.handle)
+
+
+def run(
+    graph: Graph,
+    out: str | PathLike[str],
+    *,
+    name: str | None = None,
+    notes: Sequence[str] = (),
+    resume: bool = False,
+    hops: int = 2,
+    head: str | Ridge | Softmax = "ridge",
+    metric: str = "accuracy",
+    orders: str = "dfs",
+    truncation: Truncation = (),
+    permutations: int | None = None,
+    max_permutations: int | None = None,
+    tolerance: float | None = None,
+    max_seconds: float | None = None,
+    stop: Rule | None = None,
+    seed: int = 0,
+    bootstrap: int = 0,
+    max_players: int = MAX_PLAYERS,
+    workers: int | Pool = 1,
+    memory: int | None = None,
+    progress: Callable[[Progress], object] | None = None,
+) -> Values:
+    """Value a graph as `value` does, with checkpoints and results in the directory `out`.
+
+    - `out`: a new or empty directory, or with `resume` the directory of this run.
+    - `resume`: continue the run in `out`, to the same bits as if it had never stopped; begin if there is none.
+    - `name`: the name of the graph in the results; by default the graph's own.
+    - `notes`: sentences for the reader of the results, listed with the warnings.
+
+    All other arguments are those of `value`. `read` reads the results back.
+    """
+    rule = choose(stop, permutations, max_permutations, tolerance, max_seconds)
+    request = Request(
+        hops=hops, head=head, metric=metric, orders=orders, truncation=truncation, seed=seed, bootstrap=bootstrap
+    )
+    check_call(graph, progress)
+    room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
+    called = graph.name if name is None else name
+    with Directory(Path(out), graph, name=called, notes=notes, resume=resume) as directory:
+        begin = directory.begin(request, rule.settings)
+        with one_thread(), open_pool(workers) as pool:  # processes start while the game is prepared
+            valuation = prepare(graph, request, max_players=max_players, memory=room)
+            with closing(valuation.states(rule.limit, pool, begin)) as found:
+                for state in found:
+                    directory.keep(state)
+                    now = valuation.sample.progress(state)
+                    if progress:
+                        progress(now)
+                    if status := rule.check(now):
+                        values = valuation.values(state, status, rule)
+                        directory.finish(values)
+                        return values
+    raise ValueError(NOT_MET)
+
+
+def write(values: Values, out: str | PathLike[str], *, name: str | None = None) -> None:
+    """Write values that were computed without a directory into `out`; a run that is there is not overwritten.
+
+    `name` is the name of the graph in the results; by default the graph's own.
+    """
+    called = values.graph.name if name is None else name
+    with Directory(Path(out), values.graph, name=called) as directory:
+        directory.begin(values.request, values.stop)
+        directory.finish(values)
+
+
+def check_directory(out: Path, *, resume: bool = False) -> None:
+    """Refuse what we must not write to: a file, a directory with other files in it, or another run."""
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(f"{out} is a file, but the output needs a directory: name another one")
+    ours = {temporary_name(out / "run.json")}
+    if out.is_dir() and not (out / "run.json").is_file() and set(out.iterdir()) - ours:
+        raise FileExistsError(
+            f"{out} is not empty and holds no run.json, so its files may be yours: name an empty or a new directory"
+        )
+    if (out / "run.json").is_file() and not resume:
+        raise FileExistsError(f"{out} holds a run already: continue it with resume=True, or name another directory")
+    existing = next(place for place in (out, *out.absolute().parents) if place.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK):
+        raise PermissionError(f"{out} cannot be written, because {existing} is read-only: name another directory")
+
+
+def _tell(values: Values) -> dict[str, Any]:
+    """What run.json says about a run that has ended."""
+    done = values.estimate.tally
+    return {
+        "status": values.status,
+        "head": values.head,
+        "calibration": asdict(values.calibration) if values.calibration else None,
+        "n_players": values.tree.n_players,
+        "permutations": done.orders,
+        "visited": done.visited,
+        "evaluations": done.evaluations,
+        "baselines": done.baselines,
+        "seconds": values.estimate.seconds,
+        "setup_seconds": values.setup_seconds,
+        "utility_full": values.utility_full,
+        "utility_roots": values.utility_roots,
+        "utility_empty": values.utility_empty,
+    }
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, indent=2, default=float) + "\n").encode()  # float: numbers of NumPy
+
+
+def _csv(table: "pd.DataFrame") -> bytes:
+    text = table.to_csv(index=False, lineterminator="\n")
+    if "\r" in text:  # in an id; it is quoted only if all words are
+        text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    return text.encode()
+
+
+def _players(values: Values) -> bytes:
+    graph, tree = values.graph, values.tree
+    arrays = BytesIO()
+    np.savez_compressed(
+        arrays,
+        paths=tree.paths(),
+        null=tree.null,
+        value=values.estimate.mean(),
+        stderr=values.estimate.stderr(),
+        number=tree.nodes,
+        label=graph.labels[tree.nodes],
+        degree=np.diff(graph.training.indptr)[tree.nodes],
+        classes=np.array(graph.classes),
+        change=values.estimate.change,
+    )
+    return arrays.getvalue()
+
+
+def _versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in PACKAGES}}
+
+
+def _identity(
+    asked: Mapping[str, object], data: Mapping[str, object], versions: Mapping[str, object]
+) -> dict[str, object]:
+    """Everything that the numbers depend on; the stopping rule is not part of it."""
+    return {
+        **asked,
+        **{f"data: {name}": value for name, value in data.items()},
+        **{f"version of {name}": _same_bits(name, versions.get(name)) for name in BITS},
+    }
+
+
+def _same_bits(name: str, version: object) -> object:
+    """The version; for pcwinter, the first one of those that lead to the same bits."""
+    return SAME_BITS[0] if name == "pcwinter" and version in SAME_BITS else version
+
+
+def fingerprint(graph: Graph) -> dict[str, str]:
+    """Hashes of the parts of a graph, and of the recipe that the heads use on it."""
+    edges, features = graph.adjacency, graph.features
+    parts: dict[str, dict[str, NDArray[Any]]] = {
+        "edges": {"indptr": edges.indptr, "indices": edges.indices},
+        "features": {"indptr": features.indptr, "indices": features.indices, "data": features.data},
+        "labels": {"labels": graph.labels, "classes": np.array(graph.classes)},
+        "split": {"train": graph.train, "val": graph.val, "test": graph.test},
+        "ids": {"ids": graph.ids},
+        "recipe": {name: np.array(number) for name, number in asdict(softmax_for(graph)).items()},
+    }
+    return {name: digest(arrays) for name, arrays in parts.items()}
+
+
+def _word(value: object) -> str:
+    """A setting in a sentence; of a hash, its beginning."""
+    text = "not given" if value is None else str(value)
+    return f"{text[:8]}..." if len(text) == 64 else text

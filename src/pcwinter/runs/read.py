@@ -1,0 +1,128 @@
+"""A directory -> Run: what a run wrote, read back and checked."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
+from pcwinter._util.csv_files import records
+from pcwinter.values import within_class
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STORY = {  # what a reader relies on in run.json
+    "graph": str,
+    "status": str,
+    "asked": dict,
+    "stop": dict,
+    "head": str,
+    "n_players": int,
+    "permutations": int,
+    "utility_full": float,
+    "utility_roots": float,
+    "utility_empty": float,
+    "warnings": list,
+    "files": dict,
+    "fingerprint": str,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """A run as its directory holds it; row i of every array over nodes belongs to row i of `nodes`."""
+
+    directory: Path
+    story: dict[str, Any]  # run.json
+    nodes: "pd.DataFrame"  # nodes.csv, with ids as strings
+    edges: "pd.DataFrame"  # edges.csv, with ids as strings
+    number: IntArray  # (n,) node numbers, ascending
+    label: IntArray  # (n,) class of the node, -1 where unknown
+    degree: IntArray  # (n,) neighbours in the training graph
+    classes: tuple[str, ...]  # names of the classes
+    paths: IntArray  # (p, hops + 1) node numbers from the labelled node to the player's own, padded with -1
+    null: BoolArray  # (p,) players whose value is exactly 0 by definition
+    value: FloatArray  # (p,) values of the players
+    stderr: FloatArray  # (p,)
+    change: FloatArray  # (blocks,) the convergence measure after each block of orders, infinite at first
+
+    def edges_within_class(self) -> FloatArray:
+        """(m,) what every edge is worth compared with the average of its class; see `values.within_class`."""
+        depth = (self.paths >= 0).sum(axis=1) - 1
+        labels = self.label[np.searchsorted(self.number, self.paths[:, 0])]
+        row = {name: k for k, name in enumerate(self.nodes["node"])}
+        ends = [(row[a], row[b]) for a, b in zip(self.edges["source"], self.edges["target"], strict=True)]
+        known = self.number[np.array(ends, dtype=np.int64).reshape(-1, 2)]
+        inner, players = depth > 0, np.arange(len(depth))
+        steps = np.stack([self.paths[players, depth - 1], self.paths[players, depth]], axis=1)
+        key = [int(self.number.max()) + 1, 1]
+        place = np.searchsorted(np.sort(known, axis=1) @ key, np.sort(steps, axis=1) @ key)
+        return within_class(self.value, labels, depth, self.null, np.where(inner, place, -1), len(known))
+
+
+def read(out: str | PathLike[str]) -> Run:
+    """What `run` or `write` wrote; the floats have the same bits."""
+    directory = Path(out)
+    story = read_story(directory)
+    if "files" not in story:
+        raise FileNotFoundError(f"the run in {directory} has no results yet: finish it with resume=True")
+    wrong = [name for name, kind in STORY.items() if not isinstance(story.get(name), kind)]
+    if wrong or not {"metric", "hops", "orders"} <= story["asked"].keys():
+        raise ValueError(
+            f"{directory / 'run.json'} is damaged ({wrong[0] if wrong else 'asked'}): value the graph again"
+        )
+    for name, digest in story["files"].items():
+        if not (directory / name).is_file() or sha256((directory / name).read_bytes()).hexdigest() != digest:
+            raise ValueError(f"{directory / name} has changed since the run wrote it: run it again with resume=True")
+    try:
+        nodes, edges = (
+            _read_csv(directory / "nodes.csv", "node"),
+            _read_csv(directory / "edges.csv", "source", "target"),
+        )
+        with np.load(directory / "players.npz", allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        classes = tuple(arrays.pop("classes").tolist())
+        return Run(directory, story, nodes, edges, classes=classes, **arrays)
+    except Exception as error:  # a file of another version may raise anything
+        raise ValueError(f"the files of the run in {directory} are damaged ({error}): value the graph again") from error
+
+
+def read_story(directory: Path) -> dict[str, Any]:
+    """What run.json says, of a run that has ended or not."""
+    path = directory / "run.json"
+    if not path.is_file():
+        raise FileNotFoundError(f"{directory} holds no run.json: name the directory of a run")
+    try:
+        story: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for part in ("asked", "data", "versions"):
+            story[part].keys()
+    except (ValueError, LookupError, AttributeError, TypeError) as error:
+        raise ValueError(
+            f"{path} is damaged or was written by another program ({error}): name another directory"
+        ) from error
+    return story
+
+
+def _read_csv(path: Path, *ids: str) -> "pd.DataFrame":
+    """A table with exact floats, and ids as they were written, "NA" and "007" among them."""
+    import pandas as pd
+
+    names, *rows = (fields for _, fields in records(path))
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    kinds: dict[str, Callable[[str], object]] = {**dict.fromkeys(ids, str), "labelled": "True".__eq__, "players": int}
+    return pd.DataFrame(
+        {
+            name: [kinds.get(name, _float)(entry) for entry in column]
+            for name, column in zip(names, columns, strict=True)
+        }
+    )
+
+
+def _float(entry: str) -> float:
+    return float(entry or "nan")
