@@ -56,8 +56,8 @@ def small_run(directory: Path, graph: pw.Graph | None = None, *, exactly: bool =
             values = pw.exact_value(graph, head=HEAD, hops=1, **options)
         else:
             values = pw.value(graph, **{"head": HEAD, "permutations": 20, **options})
-    runs.write(values, directory, name="small")
-    return results.read(directory)
+    write(values, directory, name="small")
+    return read(directory)
 
 
 def with_story(run: Run, **entries: object) -> Run:

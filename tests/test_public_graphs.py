@@ -13,7 +13,7 @@ from pcwinter.game.detail import make_parts
 from pcwinter.game.orders import FAMILIES
 from pcwinter.game.problem import GraphGame
 from pcwinter.heads.softmax import Softmax
-from test_trainer import torch_loop
+from torch_loop import torch_loop
 
 pytestmark = pytest.mark.real_data
 

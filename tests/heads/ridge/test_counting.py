@@ -150,7 +150,7 @@ def test_the_error_of_single_precision_is_far_below_its_bound(monkeypatch: pytes
         walk_dual(*arguments)
         left.append(next(x for x in arguments[::-1] if isinstance(x, np.ndarray)))
 
-    monkeypatch.setattr(ridge, "walk_dual", watched)
+    monkeypatch.setattr(head, "walk_dual", watched)
     for seed in range(5):
         game = twins(seed, 1e-6)
         order = FAMILIES["dfs"](game.problem.tree, np.random.default_rng(seed))

@@ -44,7 +44,7 @@ def contents(directory: Path) -> dict[str, bytes]:
 
 def test_the_files_hold_the_same_bits(values: pw.Values, tmp_path: Path) -> None:
     out = tmp_path / "new" / "run"
-    runs.write(values, out)
+    write(values, out)
     for name, table in (("nodes", values.nodes()), ("edges", values.edges())):
         with (out / f"{name}.csv").open(newline="") as file:
             lines = list(csv.DictReader(file))
@@ -143,7 +143,7 @@ def test_another_version_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_damaged_checkpoint_is_told_and_the_one_before_used(tmp_path: Path) -> None:
     pw.run(graph(), tmp_path / "whole", head=HEAD, permutations=40)
     out = tmp_path / "run"
-    with runs.Directory(out, graph()) as directory:
+    with Directory(out, graph()) as directory:
         directory.cost = 0.0
         pw.value(graph(), head=HEAD, permutations=30, keeper=Eager(directory))
     newest = max((out / name for name in NAMES), key=lambda path: path.stat().st_mtime_ns)
@@ -156,7 +156,7 @@ def test_a_damaged_checkpoint_is_told_and_the_one_before_used(tmp_path: Path) ->
 class Eager:
     """Saves every state, however long that takes."""
 
-    def __init__(self, directory: runs.Directory) -> None:
+    def __init__(self, directory: Directory) -> None:
         self.directory, self.begin = directory, directory.begin
 
     def keep(self, state: State) -> None:
@@ -205,19 +205,19 @@ def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_pat
     mine = tmp_path / "nodes.csv"
     mine.write_text("precious")
     with pytest.raises(FileExistsError, match=r"holds no run\.json, so its files may be yours"):
-        runs.write(values, tmp_path)
+        write(values, tmp_path)
     with pytest.raises(FileExistsError, match="is a file"):
-        runs.write(values, mine)
+        write(values, mine)
     with pytest.raises(PermissionError, match=r"nodes\.csv does not allow it: name another place"):
-        runs.write(values, mine / "below")
+        write(values, mine / "below")
     assert mine.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [mine]
 
 
 def test_a_run_is_not_written_over(values: pw.Values, tmp_path: Path) -> None:
-    runs.write(values, tmp_path)
+    write(values, tmp_path)
     with pytest.raises(FileExistsError, match="holds a run already: go on with it by --resume"):
-        runs.write(values, tmp_path)
+        write(values, tmp_path)
     with pytest.raises(FileExistsError, match="holds a run already"):
         pw.run(graph(), tmp_path, head=HEAD, permutations=10)
 
@@ -234,7 +234,7 @@ def test_a_run_json_of_somebody_else_is_refused(content: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("key", ["graph", "status", "head", "utility_full", "warnings", "n_players", "fingerprint"])
 def test_a_run_json_without_a_key_is_refused(key: str, values: pw.Values, tmp_path: Path) -> None:
-    runs.write(values, tmp_path)
+    write(values, tmp_path)
     path = tmp_path / "run.json"
     path.write_text(path.read_text().replace(f'"{key}"', '"other"'))
     with pytest.raises(ValueError, match=rf"run\.json is damaged \({key}\): value the graph again"):
@@ -260,7 +260,7 @@ def test_fewer_orders_never_replace_more(tmp_path: Path) -> None:
 
 
 def test_results_that_do_not_belong_together_are_not_shown(values: pw.Values, tmp_path: Path) -> None:
-    runs.write(values, tmp_path)
+    write(values, tmp_path)
     table = tmp_path / "nodes.csv"
     table.write_bytes(table.read_bytes().replace(b"True", b"False"))
     with pytest.raises(ValueError, match=r"nodes\.csv is not what the run wrote: bring it up to date with --resume"):
@@ -268,9 +268,9 @@ def test_results_that_do_not_belong_together_are_not_shown(values: pw.Values, tm
 
 
 def test_two_processes_do_not_share_a_directory(tmp_path: Path) -> None:
-    with runs.Directory(tmp_path / "run", graph()) as directory:
-        code = "import sys; from pcwinter import runs; from test_runs import graph; from pathlib import Path\n"
-        code += "runs.Directory(Path(sys.argv[1]), graph()).__enter__()"
+    with Directory(tmp_path / "run", graph()) as directory:
+        code = "import sys; from pcwinter.runs.directory import Directory; from test_directory import graph; from pathlib import Path\n"
+        code += "Directory(Path(sys.argv[1]), graph()).__enter__()"
         path = os.pathsep.join(sys.path)
         command = [sys.executable, "-c", code, str(tmp_path / "run")]
         other = subprocess.run(
@@ -302,5 +302,5 @@ def test_the_fingerprint_sees_every_part(part: str) -> None:
         ids=np.arange(plain.n_nodes)[::-1] if part == "ids" else None,
         recipe=pw.Softmax(epochs=3) if part == "recipe" else None,
     )
-    before, after = runs.fingerprint(plain), runs.fingerprint(other)
+    before, after = fingerprint(plain), fingerprint(other)
     assert [name for name in before if before[name] != after[name]] == [part]

@@ -75,7 +75,7 @@ def test_a_number_of_orders_has_no_target_to_converge_to() -> None:
 
 
 def test_one_line_on_a_terminal_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "REFRESH", 0.005)
+    monkeypatch.setattr(display, "REFRESH", 0.005)
     monkeypatch.setenv("COLUMNS", "40")
     stream = Terminal()
     with Display(stream=stream) as display:
@@ -88,8 +88,8 @@ def test_one_line_on_a_terminal_that_fits(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_log_lines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert progress.LOG == 30
-    monkeypatch.setattr(progress, "LOG", 0.005)
+    assert display.LOG == 30
+    monkeypatch.setattr(display, "LOG", 0.005)
     stream = io.StringIO()
     with Display(stream=stream) as display:
         display(after(100, 0.5))
@@ -99,8 +99,8 @@ def test_log_lines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_quiet_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "LOG", 0.001)
-    monkeypatch.setattr(progress, "REFRESH", 0.001)
+    monkeypatch.setattr(display, "LOG", 0.001)
+    monkeypatch.setattr(display, "REFRESH", 0.001)
     for stream in (io.StringIO(), Terminal()):
         with Display(stream=stream, quiet=True) as display:
             display(after(100, 0.5))

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from induced_oracle import Mask, induced_rows, induced_utility
+from node_game_oracle import Mask, induced_rows, induced_utility
 from oracles import distances, make_graph, random_graph
 from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes, leave_out
 from pcwinter.baselines.node_game import NodeGame, node_game

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from induced_oracle import Mask, induced_rows, induced_scores, induced_utility, mask_of, utility_of
+from node_game_oracle import Mask, induced_rows, induced_scores, induced_utility, mask_of, utility_of
 from oracles import distances, make_graph, random_graph
 from pcwinter.baselines.node_game import PATIENCE, NodeGame, node_game
 from pcwinter.game.metrics import ACCURACY, METRICS

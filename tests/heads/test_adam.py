@@ -4,11 +4,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
-import torch
 
 from pcwinter._util.arrays import Sparse
 from pcwinter.heads.adam import Models, _exponentiate, scores, train
 from pcwinter.heads.softmax import Softmax
+from torch_loop import torch_loop
 
 Ints = npt.NDArray[np.int64]
 CHUNK = 16
@@ -19,20 +19,6 @@ def problem(seed: int, n_rows: int = 40, n_features: int = 30, n_classes: int = 
     rng = np.random.default_rng(seed)
     rows = rng.random((n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.2)
     return sp.csr_array(rows), rng.integers(0, n_classes, n_rows)
-
-
-def torch_loop(rows: Sparse, labels: Ints, n_classes: int, recipe: Softmax) -> tuple[np.ndarray, np.ndarray]:
-    """The authors' procedure, in double precision and started at zero."""
-    layer = torch.nn.Linear(rows.shape[1], n_classes, dtype=torch.float64)
-    torch.nn.init.zeros_(layer.weight)
-    torch.nn.init.zeros_(layer.bias)
-    optimizer = torch.optim.Adam(layer.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
-    x, y = torch.from_numpy(rows.toarray()), torch.from_numpy(labels)
-    for _ in range(recipe.epochs):
-        optimizer.zero_grad()
-        torch.nn.functional.nll_loss(torch.log_softmax(layer(x), dim=1), y).backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-    return layer.weight.detach().numpy().T, layer.bias.detach().numpy()
 
 
 def fit(rows: Sparse, labels: Ints, shared: Ints, own: list[Ints], recipe: Softmax, n_classes: int = 4) -> Models:

@@ -8,7 +8,7 @@ from oracles import dense_power, log_likelihood, ridge_scores, validation_rows
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
-from test_trainer import torch_loop
+from torch_loop import torch_loop
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

@@ -11,7 +11,7 @@ from oracles import dense_power
 from pcwinter.experiments.judge import Judge, judge
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.softmax import Softmax
-from test_trainer import torch_loop
+from torch_loop import torch_loop
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]

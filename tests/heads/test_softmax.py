@@ -14,7 +14,7 @@ from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph
 from pcwinter.heads import softmax
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker
-from test_trainer import torch_loop
+from torch_loop import torch_loop
 
 RECIPE = Softmax(0.1, 40, 5e-4)
 

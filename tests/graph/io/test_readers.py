@@ -298,7 +298,7 @@ def test_gml_without_labels_has_ids(tmp_path: Path) -> None:
 
 
 def test_the_examples_of_the_page_are_one_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = Path(__file__).resolve().parents[1] / "docs" / "own-graphs.md"
+    page = Path(__file__).resolve().parents[3] / "docs" / "own-graphs.md"
     (tmp_path / "papers").mkdir()
     for name, text in re.findall(r"^`(papers[/.]\S+)`:\n\n```\w*\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -230,7 +230,7 @@ def test_bands_are_kept_as_they_are_drawn(tmp_path: Path) -> None:
 
 
 def test_the_page_in_the_repository_is_what_its_tables_say() -> None:
-    docs = Path(__file__).parents[1] / "docs"
+    docs = Path(__file__).parents[2] / "docs"
     assert page_of(docs) == (docs / "reproduction.md").read_text(encoding="utf-8")
     curves = sorted((docs / "results").glob("*/*.bands.csv"))
     assert curves

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from scipy.special import beta as beta_function
 
-from induced_oracle import induced_utility, mask_of
+from node_game_oracle import induced_utility, mask_of
 from oracles import dense_power, distances, make_graph, random_graph, validation_rows
 from pcwinter import baselines, stopping
 from pcwinter.baselines.banzhaf import banzhaf_from
