@@ -104,7 +104,7 @@ def _rebuilt(graph: pw.Graph, adjacency: Sparse, **nodes: IntArray) -> pw.Graph:
     sets = [
         nodes.get(name, known) for name, known in (("train", graph.train), ("val", graph.val), ("test", graph.test))
     ]
-    return pw.Graph(adjacency, graph.features, graph.labels, *sets, n_classes=graph.n_classes, recipe=graph.recipe)
+    return pw.Graph(adjacency, graph.features, graph.labels, *sets, n_classes=graph.n_classes, name=graph.name)
 
 
 def draw_figure(points: list[Result], path: Path) -> None:

@@ -49,7 +49,7 @@ def rows_alone(graph: pw.Graph, hops: int = 2) -> pw.Graph:
         train=np.arange(n),
         val=np.arange(n, n + v),
         n_classes=graph.n_classes,
-        recipe=graph.recipe,
+        name=graph.name,
     )
 
 

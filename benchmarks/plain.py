@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 import pcwinter as pw
+from pcwinter.heads.softmax import softmax_for
 
 Ints = npt.NDArray[np.int64]
 
@@ -84,7 +85,7 @@ class PlainLoop:
     def evaluate(self, evaluation: Evaluation) -> float:
         """Validation accuracy of a new model: propagate, train, score."""
         rows = torch.cat([evaluation.rows, self.row(evaluation.root, evaluation.edges)[None]])
-        recipe = self.graph.recipe
+        recipe = softmax_for(self.graph)
         model = torch.nn.Linear(rows.shape[1], self.graph.n_classes)
         torch.nn.init.zeros_(model.weight)
         torch.nn.init.zeros_(model.bias)

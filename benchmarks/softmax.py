@@ -21,7 +21,7 @@ from pcwinter._util.arrays import BoolArray
 from pcwinter.game.coalitions.induced import coefficients
 from pcwinter.game.metrics import METRICS
 from pcwinter.game.problem import Problem, make_problem
-from pcwinter.heads.softmax import Softmax, SoftmaxWalker
+from pcwinter.heads.softmax import Softmax, SoftmaxWalker, softmax_for
 
 
 def plain_loop(problem: Problem, recipe: Softmax, coalition: BoolArray, z: torch.Tensor) -> float:
@@ -51,7 +51,7 @@ def main() -> None:
     torch.set_num_threads(1)
     graph = pw.load(options.dataset)
     tree = pw.contribution_tree(graph)
-    problem, recipe = make_problem(graph, tree), graph.recipe
+    problem, recipe = make_problem(graph, tree), softmax_for(graph)
     walker = SoftmaxWalker(problem, recipe, METRICS["accuracy"])
     z = torch.tensor(problem.rows.toarray(), dtype=torch.float32)
     everybody = np.ones(tree.n_players, dtype=bool)

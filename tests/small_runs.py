@@ -9,7 +9,8 @@ from typing import Any
 
 import pcwinter as pw
 from oracles import random_graph
-from pcwinter.runs.read import Run
+from pcwinter.runs.directory import write
+from pcwinter.runs.read import Run, read
 
 HEAD = pw.Ridge(penalty=0.3, bias=1.0)
 

@@ -10,8 +10,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import pcwinter as pw
+from pcwinter.estimation import display as module
 from pcwinter.estimation.display import Display, clock
-from pcwinter.estimation.stopping import Progress
+from pcwinter.estimation.stopping import USUAL, Progress, at_most, converged, permutations, seconds
 
 
 class Terminal(io.StringIO):
@@ -41,7 +43,7 @@ def test_clock(seconds: float, text: str) -> None:
 
 
 def test_the_line_says_where_the_run_stands() -> None:
-    display = Display(tolerance=0.05, stream=io.StringIO())
+    display = Display(stream=io.StringIO())
     assert display.line(2) == "starting, 0:02"
     assert "compiles its inner loops" in display.line(20)
     display(after(10, np.inf))
@@ -53,7 +55,7 @@ def test_the_line_says_where_the_run_stands() -> None:
 
 
 def test_time_left_follows_the_trend() -> None:
-    display = Display(tolerance=0.05, max_permutations=2000, stream=io.StringIO())
+    display = Display(USUAL, stream=io.StringIO())
     for orders in range(30, 110, 10):
         display(after(orders, 15 / orders))  # falls below 0.05 at order 300
     assert display.left() == pytest.approx(20.0)
@@ -62,20 +64,26 @@ def test_time_left_follows_the_trend() -> None:
 
 
 def test_time_left_is_bounded_by_the_other_rules() -> None:
-    for options, left in (({"max_permutations": 130}, 3.0), ({"max_seconds": 11.0}, 1.0), ({"permutations": 140}, 4.0)):
-        display = Display(stream=io.StringIO(), **options)
+    for rule, left in (
+        (converged() | at_most(130), 3.0),
+        (USUAL | seconds(11.0), 1.0),
+        (seconds(11.0), 1.0),
+        (permutations(140), 4.0),
+        (pw.Rule(lambda now: None), None),
+    ):
+        display = Display(rule, stream=io.StringIO())
         display(after(100, 0.5))
-        assert display.left() == pytest.approx(left)
+        assert display.left() == (left and pytest.approx(left))
 
 
 def test_a_number_of_orders_has_no_target_to_converge_to() -> None:
-    display = Display(permutations=140, stream=io.StringIO())
+    display = Display(permutations(140), stream=io.StringIO())
     display(after(100, 0.5))
     assert display.line(10) == "100 of 140 orders · values moved by 50.0% · 10,000 utilities/s · 0:10, about 0:04 left"
 
 
 def test_one_line_on_a_terminal_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "REFRESH", 0.005)
+    monkeypatch.setattr(module, "REFRESH", 0.005)
     monkeypatch.setenv("COLUMNS", "40")
     stream = Terminal()
     with Display(stream=stream) as display:
@@ -88,8 +96,8 @@ def test_one_line_on_a_terminal_that_fits(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_log_lines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert display.LOG == 30
-    monkeypatch.setattr(display, "LOG", 0.005)
+    assert module.LOG == 30
+    monkeypatch.setattr(module, "LOG", 0.005)
     stream = io.StringIO()
     with Display(stream=stream) as display:
         display(after(100, 0.5))
@@ -99,8 +107,8 @@ def test_log_lines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_quiet_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "LOG", 0.001)
-    monkeypatch.setattr(display, "REFRESH", 0.001)
+    monkeypatch.setattr(module, "LOG", 0.001)
+    monkeypatch.setattr(module, "REFRESH", 0.001)
     for stream in (io.StringIO(), Terminal()):
         with Display(stream=stream, quiet=True) as display:
             display(after(100, 0.5))
@@ -115,11 +123,13 @@ def test_one_signal_ends_the_run_after_its_block(which: signal.Signals) -> None:
     stream = io.StringIO()
     threads = threading.active_count()
     with Display(stream=stream) as display:
-        assert display(after(10, np.inf)) is None
+        assert display.interrupted.check(after(10, np.inf)) is None
         os.kill(os.getpid(), which)
         until(lambda: display.signal)
-        assert display(after(20, np.inf)) == "Interrupted after 20 orders: --resume goes on from there."
-    assert "Ctrl-C again stops at once" in stream.getvalue()
+        status = display.interrupted.check(after(20, np.inf))
+        assert status == display.sentence
+        assert "20 orders" in (status or "")
+    assert "Ctrl-C again" in stream.getvalue()
     assert signal.getsignal(which) is before
     assert threading.active_count() == threads
 

@@ -2,9 +2,9 @@
 
 import errno
 import os
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,32 +12,34 @@ import pytest
 import pcwinter as pw
 from oracles import random_graph
 from pcwinter._util.files import replace_file
-from pcwinter.estimation.estimator import State, estimate
-from pcwinter.estimation.stopping import converged, permutations, rank_stability
+from pcwinter.estimation import estimator
+from pcwinter.estimation.estimator import Sample, State
+from pcwinter.estimation.stopping import at_most, converged, permutations, rank_stability
 from pcwinter.game.tree import LEVELS
 from pcwinter.runs.checkpoints import NAMES, Checkpoints, pack, unpack
+from pcwinter.valuation import prepare
 
 pytestmark = pytest.mark.filterwarnings("ignore:the edges harm the model")
 HEAD = pw.Ridge(penalty=0.3, bias=1.0, temperature=0.5)
 
 
-class Notebook:
-    """A keeper that remembers every state, and begins from a given one."""
+def play(
+    begin: State | None, rule: pw.Rule, *, metric: str = "accuracy", bootstrap: int = 0, workers: int = 1
+) -> tuple[pw.Values, list[State]]:
+    """The values of a run from a state on, and every state on its way that a checkpoint could hold."""
+    kept: list[State] = []
+    valuation = prepare(random_graph(3), pw.Request(head=HEAD, metric=metric, bootstrap=bootstrap))
+    with closing(valuation.states(rule.limit, workers, begin)) as found:
+        for state in found:
+            if state.whole:
+                kept.append(unpack(pack(state, "it"), "it"))
+            if status := rule.check(valuation.sample.progress(state)):
+                return valuation.values(state, status, rule), kept
+    raise AssertionError
 
-    def __init__(self, begin: State | None = None) -> None:
-        self.first, self.states = begin, list[State]()
 
-    def begin(self, asked: object) -> State | None:
-        return self.first
-
-    def keep(self, state: State) -> None:
-        self.states.append(unpack(pack(state, "it"), "it"))
-
-
-def states(metric: str = "accuracy", **options: Any) -> tuple[pw.Values, list[State]]:
-    notebook = Notebook()
-    values = pw.value(random_graph(3), head=HEAD, metric=metric, keeper=notebook, **options)
-    return values, notebook.states
+def states(rule: pw.Rule, metric: str = "accuracy", **options: int) -> tuple[pw.Values, list[State]]:
+    return play(None, rule, metric=metric, **options)
 
 
 def same(a: pw.Values, b: pw.Values) -> None:
@@ -60,65 +62,85 @@ def test_a_run_with_other_sums_is_refused(tmp_path: Path) -> None:
         state = unpack(path.read_bytes(), about)
         fewer = {name: state.total.levels[name] for name in ("player", "own")}
         path.write_bytes(pack(replace(state, total=replace(state.total, levels=fewer)), about))
-    with pytest.raises(ValueError, match="holds a run of another version, with other sums: name another directory"):
+    with pytest.raises(ValueError, match="holds a run of another version"):
         pw.run(random_graph(3), tmp_path, head=HEAD, permutations=30, resume=True)
 
 
 @pytest.mark.parametrize(
-    ("metric", "options"),
+    ("metric", "rule", "bootstrap"),
     [
-        ("accuracy", {"permutations": 45}),
-        ("log-likelihood", {"permutations": 45}),
-        ("probability", {"permutations": 40, "bootstrap": 5}),
-        ("accuracy", {"tolerance": 0.2}),
-        ("log-likelihood", {"tolerance": 0.1}),
+        ("accuracy", permutations(45), 0),
+        ("log-likelihood", permutations(45), 0),
+        ("probability", permutations(40), 5),
+        ("accuracy", converged(0.2) | at_most(2_000), 0),
+        ("log-likelihood", converged(0.1) | at_most(2_000), 0),
     ],
 )
-def test_from_every_state_to_the_same_bits(metric: str, options: dict[str, Any]) -> None:
-    whole, kept = states(metric, **options)
+def test_from_every_state_to_the_same_bits(metric: str, rule: pw.Rule, bootstrap: int) -> None:
+    whole, kept = states(rule, metric, bootstrap=bootstrap)
+    same(whole, pw.value(random_graph(3), head=HEAD, metric=metric, stop=rule, bootstrap=bootstrap))
     assert len(kept) == whole.permutations // 10
     for state in kept:
-        again = pw.value(random_graph(3), head=HEAD, metric=metric, keeper=Notebook(state), **options)
+        again, _ = play(state, rule, metric=metric, bootstrap=bootstrap)
         same(whole, again)
 
 
 def test_two_workers_go_on_to_the_same_bits() -> None:
-    whole, kept = states("log-likelihood", permutations=60)
-    graph = random_graph(3)
-    again = pw.value(graph, head=HEAD, metric="log-likelihood", permutations=60, workers=2, keeper=Notebook(kept[2]))
+    whole, kept = states(permutations(60), "log-likelihood")
+    again, _ = play(kept[2], permutations(60), metric="log-likelihood", workers=2)
     same(whole, again)
 
 
 def test_rank_stability_sees_the_same_halves() -> None:
     tree = pw.contribution_tree(random_graph(1), hops=1)
     game = pw.SetGame(tree.n_players, lambda members: float(members @ np.arange(tree.n_players)) ** 2)
-    draw, kept = pw.sampler(tree), list[State]()
+    sample = Sample(game, pw.sampler(tree), {})
     rule = rank_stability(0.9) | permutations(200)
-    whole = estimate(game, draw, rule, keep=kept.append)
-    assert "The ranks of two halves" in whole.status
+
+    def play(begin: State | None) -> tuple[str, list[State]]:
+        passed: list[State] = []
+        for state in estimator.states(sample, limit=rule.limit, begin=begin):
+            passed.append(state)
+            if status := rule.check(sample.progress(state)):
+                return status, passed
+        raise AssertionError
+
+    status, kept = play(None)
+    assert "two halves" in status
+    assert status == pw.estimate(game, pw.sampler(tree), rule).status
     for state in kept:
-        assert estimate(game, draw, rule, begin=state).status == whole.status
+        assert play(state)[0] == status
 
 
 def test_more_can_be_asked_for_later_but_not_less() -> None:
-    _, kept = states(permutations=30)
-    more = pw.value(random_graph(3), head=HEAD, permutations=50, keeper=Notebook(kept[-1]))
-    same(more, states(permutations=50)[0])
-    with pytest.raises(ValueError, match="the run has 30 orders already, more than the 20 that are asked for now"):
-        pw.value(random_graph(3), head=HEAD, permutations=20, keeper=Notebook(kept[-1]))
+    _, kept = states(permutations(30))
+    more, _ = play(kept[-1], permutations(50))
+    same(more, states(permutations(50))[0])
+    with pytest.raises(ValueError, match="has 30 orders already, more than the 20"):
+        play(kept[-1], permutations(20))
 
 
-def test_a_sentence_from_progress_ends_the_run() -> None:
-    values = pw.value(random_graph(3), head=HEAD, progress=lambda now: "Enough." if now.orders == 20 else None)
+def test_a_rule_of_ones_own_ends_the_run() -> None:
+    enough = pw.Rule(lambda now: "Enough." if now.orders == 20 else None)
+    values = pw.value(random_graph(3), head=HEAD, stop=enough, progress=lambda now: "ignored")
     assert values.status == "Enough."
     assert values.permutations == 20
-    met = pw.value(random_graph(3), head=HEAD, permutations=20, progress=lambda now: "Enough.")
-    assert met.status == "Enough."
-    assert met.permutations == 10
+
+
+def test_a_rule_that_is_not_met_at_its_limit_is_refused(tmp_path: Path) -> None:
+    wrong = pw.Rule(lambda now: None, limit=20)
+    game, draw = pw.SetGame(1, lambda members: 0.0), lambda rng: pw.Order(np.zeros(1, int), np.ones(1, bool))
+    for call in (
+        lambda: pw.value(random_graph(3), head=HEAD, stop=wrong),
+        lambda: pw.run(random_graph(3), tmp_path / "run", head=HEAD, stop=wrong),
+        lambda: pw.estimate(game, draw, wrong),
+    ):
+        with pytest.raises(ValueError, match="limit"):
+            call()
 
 
 def test_no_damage_is_believed() -> None:
-    _, kept = states("log-likelihood", permutations=20, bootstrap=2)
+    _, kept = states(permutations(20), "log-likelihood", bootstrap=2)
     content = pack(kept[-1], "it")
     rng = np.random.default_rng(0)
     refused = 0
@@ -140,7 +162,7 @@ def test_no_damage_is_believed() -> None:
 
 
 def test_the_last_good_checkpoint_is_used_and_not_written_over(tmp_path: Path) -> None:
-    _, kept = states(permutations=50)
+    _, kept = states(permutations(50))
     notes = Checkpoints(tmp_path, "it")
     assert notes.load() == (None, [])
     for state in kept[:3]:
@@ -162,7 +184,7 @@ def test_the_last_good_checkpoint_is_used_and_not_written_over(tmp_path: Path) -
 
 
 def test_a_checkpoint_does_not_grow() -> None:
-    _, kept = states("log-likelihood", permutations=200, bootstrap=2)
+    _, kept = states(permutations(200), "log-likelihood", bootstrap=2)
     assert len(pack(kept[-1], "it")) - len(pack(kept[3], "it")) < 50 * len(kept)
 
 
@@ -174,13 +196,13 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytes
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match=r"could not write .*file \(No space left on device\); what was there before"):
+    with pytest.raises(OSError, match=r"could not write .*file \(No space left on device\)"):
         replace_file(path, b"new")
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_converged_at_once_when_the_state_already_is() -> None:
-    _, kept = states(tolerance=0.2)
-    stopped = pw.value(random_graph(3), head=HEAD, stop=converged(0.9), keeper=Notebook(kept[-1]))
+    _, kept = states(converged(0.2) | at_most(2_000))
+    stopped, _ = play(kept[-1], converged(0.9))
     assert stopped.permutations == kept[-1].total.orders

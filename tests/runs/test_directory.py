@@ -13,8 +13,10 @@ import pytest
 
 import pcwinter as pw
 from oracles import make_graph
-from pcwinter.estimation.estimator import State
+from pcwinter.heads import softmax
+from pcwinter.runs import directory as module
 from pcwinter.runs.checkpoints import NAMES
+from pcwinter.runs.directory import Directory, fingerprint, write
 
 EDGES = [(0, 2), (1, 3), (2, 3), (0, 4)]
 HEAD = pw.Ridge(penalty=0.3, bias=1.0)
@@ -103,14 +105,17 @@ def test_resume_where_nothing_is_begins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "difference"),
     [
-        ({"hops": 1}, r"hops 2 there and 1 here"),
-        ({"seed": 1}, r"seed 0 there and 1 here"),
-        ({"metric": "probability"}, r"metric accuracy there and probability here"),
-        ({"orders": "level"}, r"orders dfs there and level here"),
-        ({"truncation": (0.5, 0.5)}, r"truncation \[\] there and \[0.5, 0.5\] here"),
-        ({"head": "ridge"}, r"penalty 0.3 there and not given here; bias 1.0 there and not given here"),
-        ({"head": pw.Softmax(epochs=3)}, r"head ridge there and softmax here; .*; epochs not given there and 3 here"),
-        ({"bootstrap": 5}, r"bootstrap 0 there and 5 here"),
+        ({"hops": 1}, r"hops is 2 there and 1 here"),
+        ({"seed": 1}, r"seed is 0 there and 1 here"),
+        ({"metric": "probability"}, r"metric is accuracy there and probability here"),
+        ({"orders": "level"}, r"orders is dfs there and level here"),
+        ({"truncation": (0.5, 0.5)}, r"truncation is \[\] there and \[0.5, 0.5\] here"),
+        ({"head": "ridge"}, r"penalty is 0.3 there and not given here; bias is 1.0 there and not given here"),
+        (
+            {"head": pw.Softmax(epochs=3)},
+            r"head is ridge there and softmax here; .*; epochs is not given there and 3 here",
+        ),
+        ({"bootstrap": 5}, r"bootstrap is 0 there and 5 here"),
     ],
 )
 def test_other_settings_are_refused_by_name(options: dict[str, object], difference: str, tmp_path: Path) -> None:
@@ -124,7 +129,7 @@ def test_other_settings_are_refused_by_name(options: dict[str, object], differen
 
 def test_other_data_are_refused_by_name(tmp_path: Path) -> None:
     pw.run(graph(), tmp_path / "run", head=HEAD, permutations=10)
-    with pytest.raises(ValueError, match=r"\(data: features \w{8}\.\.\. there and \w{8}\.\.\. here\)"):
+    with pytest.raises(ValueError, match=r"\(data: features is \w{8}\.\.\. there and \w{8}\.\.\. here\)"):
         pw.run(graph(seed=1), tmp_path / "run", head=HEAD, permutations=20, resume=True)
     with pytest.raises(ValueError, match=r"\(data: labels .* here; data: ids .* here\)"):
         pw.run(named(), tmp_path / "run", head=HEAD, permutations=20, resume=True)
@@ -136,32 +141,43 @@ def test_another_version_is_refused_by_name(tmp_path: Path) -> None:
     story = json.loads(path.read_text())
     story["versions"]["numpy"] = "1.0"
     path.write_text(json.dumps(story))
-    with pytest.raises(ValueError, match=r"\(version of numpy 1\.0 there and \S+ here\)"):
+    with pytest.raises(ValueError, match=r"\(version of numpy is 1\.0 there and \S+ here\)"):
         pw.run(graph(), tmp_path / "run", head=HEAD, permutations=20, resume=True)
 
 
-def test_a_damaged_checkpoint_is_told_and_the_one_before_used(tmp_path: Path) -> None:
+def test_a_run_of_an_older_version_with_the_same_bits_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.metadata, "version", lambda name: "0.1.0" if name == "pcwinter" else "1")
+    pw.run(graph(), tmp_path / "run", head=HEAD, permutations=20)
+    monkeypatch.setattr(module.metadata, "version", lambda name: "0.2.0" if name == "pcwinter" else "1")
+    orders: list[int] = []
+    go_on = {"head": HEAD, "permutations": 30, "resume": True}
+    pw.run(graph(), tmp_path / "run", progress=lambda now: orders.append(now.orders), **go_on)
+    assert orders == [20, 30]
+    monkeypatch.setattr(module.metadata, "version", lambda name: "0.0.9" if name == "pcwinter" else "1")
+    with pytest.raises(ValueError, match=r"version of pcwinter is 0\.1\.0 there and 0\.0\.9 here"):
+        pw.run(graph(), tmp_path / "run", **go_on)
+
+
+def test_a_damaged_checkpoint_is_reported_and_the_one_before_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pw.run(graph(), tmp_path / "whole", head=HEAD, permutations=40)
     out = tmp_path / "run"
-    with Directory(out, graph()) as directory:
-        directory.cost = 0.0
-        pw.value(graph(), head=HEAD, permutations=30, keeper=Eager(directory))
+    monkeypatch.setattr(module, "LONGEST", 0.0)  # a checkpoint after every block
+
+    def fail(now: pw.Progress) -> None:
+        if now.orders == 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pw.run(graph(), out, head=HEAD, permutations=40, progress=fail)
     newest = max((out / name for name in NAMES), key=lambda path: path.stat().st_mtime_ns)
     newest.write_bytes(b"PK rubbish")
-    with pytest.warns(UserWarning, match=r"is damaged \(.*\) and was not used\. The run goes on from 20 orders\."):
+    with pytest.warns(UserWarning, match=r"is damaged \(.*\) and was not used\. .* from 20 orders"):
         pw.run(graph(), out, head=HEAD, permutations=40, resume=True)
     assert contents(out) == contents(tmp_path / "whole")
-
-
-class Eager:
-    """Saves every state, however long that takes."""
-
-    def __init__(self, directory: Directory) -> None:
-        self.directory, self.begin = directory, directory.begin
-
-    def keep(self, state: State) -> None:
-        self.directory.keep(state)
-        self.directory.save()
 
 
 def test_both_checkpoints_damaged_begins_anew(tmp_path: Path) -> None:
@@ -169,7 +185,7 @@ def test_both_checkpoints_damaged_begins_anew(tmp_path: Path) -> None:
     before = contents(tmp_path / "run")
     for name in NAMES:
         (tmp_path / "run" / name).write_bytes(b"")
-    with pytest.warns(UserWarning, match="The run goes on from the beginning"):
+    with pytest.warns(UserWarning, match="from the beginning"):
         pw.run(graph(), tmp_path / "run", head=HEAD, permutations=30, resume=True)
     assert contents(tmp_path / "run") == before
 
@@ -181,7 +197,7 @@ def test_an_error_in_the_middle_keeps_what_was_done(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         pw.run(graph(), tmp_path / "run", head=HEAD, permutations=50, progress=fail)
-    with pytest.raises(FileNotFoundError, match="has no results yet: finish it with --resume"):
+    with pytest.raises(FileNotFoundError, match="has no results yet"):
         pw.read(tmp_path / "run")
     orders: list[int] = []
     pw.run(
@@ -192,7 +208,7 @@ def test_an_error_in_the_middle_keeps_what_was_done(tmp_path: Path) -> None:
         resume=True,
         progress=lambda now: orders.append(now.orders),
     )
-    assert orders == [40, 50]
+    assert orders == [30, 40, 50]  # where it continues, then every block
 
 
 def test_a_bad_request_leaves_no_directory(tmp_path: Path) -> None:
@@ -208,7 +224,7 @@ def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_pat
         write(values, tmp_path)
     with pytest.raises(FileExistsError, match="is a file"):
         write(values, mine)
-    with pytest.raises(PermissionError, match=r"nodes\.csv does not allow it: name another place"):
+    with pytest.raises(PermissionError, match=r"because .*nodes\.csv is"):
         write(values, mine / "below")
     assert mine.read_text() == "precious"
     assert list(tmp_path.iterdir()) == [mine]
@@ -216,7 +232,7 @@ def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_pat
 
 def test_a_run_is_not_written_over(values: pw.Values, tmp_path: Path) -> None:
     write(values, tmp_path)
-    with pytest.raises(FileExistsError, match="holds a run already: go on with it by --resume"):
+    with pytest.raises(FileExistsError, match="holds a run already: continue it with resume=True"):
         write(values, tmp_path)
     with pytest.raises(FileExistsError, match="holds a run already"):
         pw.run(graph(), tmp_path, head=HEAD, permutations=10)
@@ -225,9 +241,9 @@ def test_a_run_is_not_written_over(values: pw.Values, tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "null", '{"asked": 1, "data": 2, "versions": 3}', '{"a": '])
 def test_a_run_json_of_somebody_else_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(content)
-    with pytest.raises(ValueError, match="is damaged or of another program"):
+    with pytest.raises(ValueError, match="is damaged or was written by another program"):
         pw.run(graph(), tmp_path, head=HEAD, permutations=10, resume=True)
-    with pytest.raises(ValueError, match="is damaged or of another program"):
+    with pytest.raises(ValueError, match="is damaged or was written by another program"):
         pw.read(tmp_path)
     assert (tmp_path / "run.json").read_text() == content
 
@@ -250,8 +266,8 @@ def test_fewer_orders_never_replace_more(tmp_path: Path) -> None:
     for name in NAMES:
         (out / name).unlink()
     with (
-        pytest.warns(UserWarning, match=r"The checkpoints are gone\. The run goes on from the beginning\."),
-        pytest.raises(ValueError, match="of 45 orders, more than the 20 of this run: they were left as they are"),
+        pytest.warns(UserWarning, match="checkpoints are gone"),
+        pytest.raises(ValueError, match="of 45 orders, more than the 20 of this run"),
     ):
         pw.run(graph(), out, head=HEAD, resume=True, max_permutations=20, tolerance=1e-9)
     assert contents(out) == before
@@ -263,28 +279,31 @@ def test_results_that_do_not_belong_together_are_not_shown(values: pw.Values, tm
     write(values, tmp_path)
     table = tmp_path / "nodes.csv"
     table.write_bytes(table.read_bytes().replace(b"True", b"False"))
-    with pytest.raises(ValueError, match=r"nodes\.csv is not what the run wrote: bring it up to date with --resume"):
+    with pytest.raises(ValueError, match=r"nodes\.csv has changed"):
         pw.read(tmp_path)
 
 
 def test_two_processes_do_not_share_a_directory(tmp_path: Path) -> None:
     with Directory(tmp_path / "run", graph()) as directory:
-        code = "import sys; from pcwinter.runs.directory import Directory; from test_directory import graph; from pathlib import Path\n"
-        code += "Directory(Path(sys.argv[1]), graph()).__enter__()"
+        code = "import sys; from pathlib import Path; import pcwinter as pw\n"
+        code += "from pcwinter.runs.directory import Directory\n"
+        code += "Directory(Path(sys.argv[1]), pw.load('demo')).__enter__()"
         path = os.pathsep.join(sys.path)
         command = [sys.executable, "-c", code, str(tmp_path / "run")]
         other = subprocess.run(
             command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False
         )
-        assert "another process is at work on" in other.stderr
+        assert "another process is using" in other.stderr
         assert (tmp_path / "run").is_dir()  # empty as yet, and not the other's to remove
-        values = pw.value(graph(), head=HEAD, permutations=10, keeper=directory)
+        values = pw.value(graph(), head=HEAD, permutations=10)
+        directory.begin(values.request, values.stop)
         directory.finish(values)
     assert pw.read(tmp_path / "run").story["permutations"] == 10
 
 
 @pytest.mark.parametrize("part", ["edges", "features", "labels", "split", "ids", "recipe"])
-def test_the_fingerprint_sees_every_part(part: str) -> None:
+def test_the_fingerprint_sees_every_part(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(softmax.PAPER, "other", pw.Softmax(epochs=3))
     plain = graph()
     labels, train = plain.labels.copy(), plain.train
     features = plain.features.toarray()
@@ -300,7 +319,7 @@ def test_the_fingerprint_sees_every_part(part: str) -> None:
         train,
         plain.val[1:] if part == "split" else plain.val,
         ids=np.arange(plain.n_nodes)[::-1] if part == "ids" else None,
-        recipe=pw.Softmax(epochs=3) if part == "recipe" else None,
+        name="other" if part == "recipe" else "",
     )
     before, after = fingerprint(plain), fingerprint(other)
     assert [name for name in before if before[name] != after[name]] == [part]
