@@ -156,9 +156,7 @@ def convergence(run: Run) -> str:
         return figure(title, "", "All orders were enumerated, so there is no convergence to show.")
     if not len(finite):
         return figure(title, "", "Too few orders were drawn to compare the values with those 20 orders earlier.")
-    caption = (
-        f"How much the node values changed over the last 20 orders, relative to their size: {finite[-1]:.2%} at the end."
-    )
+    caption = f"How much the node values changed over the last 20 orders, relative to their size: {finite[-1]:.2%} at the end."
     drawn = np.isfinite(run.change) & (run.change > 0)  # a logarithmic axis has no 0
     if not drawn.any():
         return figure(title, "", caption)

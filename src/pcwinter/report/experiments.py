@@ -31,6 +31,7 @@ def figures(directory: Path) -> str:
             charts += _draw(path.stem, *_read(path))
         except (ValueError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            reason = reason.replace(f" of {path}", "")  # the page may be shared, so no full path in it
             where = escape(f"{directory.name}/{path.name}")
             problems += f'<p class="problem">The file {where} is not shown: {escape(reason)}.</p>'
     return (f'<div class="charts">{charts}</div>' if charts else "") + problems

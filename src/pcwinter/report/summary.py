@@ -44,7 +44,10 @@ def numbers(run: Run, known: Facts) -> str:
         (plain(story["utility_empty"]), "with nothing"),
         (f"{len(known.ids):,}", f"nodes valued, {known.labelled.sum():,} of them labelled"),
         (edges.split()[0], f"{edges.split()[1]} valued"),
-        (f"{story['n_players']:,}", f"players: paths of up to {_count(run.paths.shape[1] - 1, 'step')} from a labelled node"),
+        (
+            f"{story['n_players']:,}",
+            f"players: paths of up to {_count(run.paths.shape[1] - 1, 'step')} from a labelled node",
+        ),
         (f"{story['permutations']:,}", "orders: all that exist" if exact(run) else "orders sampled"),
     ]
     return "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(figure)}</dd></div>" for figure, name in pairs)

@@ -123,7 +123,7 @@ function startTables() {
     ? ["The number after ± is one standard error. The bars extend two standard errors to each side.",
       "A muted row marked “unclear” has a value within two standard errors of zero, so its sign may be due to chance."] : []);
   const listed = (n, of, thing, which) => (n < of ? [`This table lists ${which}, out of ${counted(of, thing)}. All are in ${thing}s.csv.`] : []);
-  const rounding = (thing) => `“Download CSV” saves the rows that match, rounded as shown; ${thing}s.csv has all digits.`;
+  const download = "“Download CSV” saves all matching rows, with the numbers rounded as in the table.";
 
   const number = (part, name, title, show, start = false) => ({ title, key: (k) => part[name][k], right: true, start, cell: (k) => show(part[name][k]), csv: [[name, (k) => part[name][k]]] });
   const value = (part) => number(part, "value", "Value", signed, true);
@@ -140,7 +140,7 @@ function startTables() {
   get("nodes-note").textContent = [
     ...listed(nodes.listed, nodes.of, "node", firstNodes(nodes.listed)), ...errors(nodes),
     "“Value of paths” counts all players whose path contains the node. “Distance” is the number of steps from the nearest labelled node.",
-    "Choose a node to see its players.", rounding("node"),
+    "Choose a node to see its players.", download,
   ].join(" ");
   table({
     name: "nodes",
@@ -173,7 +173,7 @@ function startTables() {
   get("edges-note").textContent = [
     ...listed(count, edges.of, "edge", `the ${counted(count, "edge")} with the largest absolute value`), ...errors(edges),
     "“Within class” is the value of the edge compared with the average edge of its class. The class is that of the labelled nodes whose paths end with the edge.",
-    "Choose an edge to see it in the graph.", rounding("edge"),
+    "Choose an edge to see it in the graph.", download,
   ].join(" ");
   const classesOf = (e) => (className(a(e)) === className(b(e)) ? className(a(e)) : `${className(a(e))} – ${className(b(e))}`);
   table({
