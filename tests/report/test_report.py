@@ -294,10 +294,16 @@ def test_a_graph_without_edges(tmp_path: Path) -> None:
 def test_convergence_has_a_line_at_the_tolerance(run: Run) -> None:
     longer = replace(run, change=np.array([np.inf, np.inf, 0.8, 0.3, 0.04]))
     longer = with_story(longer, permutations=45)
-    old = {"tolerance": 0.05, "permutations": 45, "max_permutations": 2000, "max_seconds": None}
-    for stop in (old, {"permutations": 45}, {}):
+    old: dict[str, float | None] = {
+        "tolerance": 0.05,
+        "permutations": 45,
+        "max_permutations": 2000,
+        "max_seconds": None,
+    }
+    without: list[dict[str, float | None]] = [old, {"permutations": 45}, {}]
+    for stop in without:
         assert ">tolerance 0.05<" not in report.page(with_story(longer, stop=stop))
-    for stop in ({**old, "permutations": None}, {"tolerance": 0.05, "max_permutations": 2000}):
+    for stop in ({**old, "permutations": None}, {"tolerance": 0.05, "max_permutations": 2000.0}):
         page = report.page(with_story(longer, stop=stop))
         assert ">tolerance 0.05<" in page
     assert "4.00% at the end" in page

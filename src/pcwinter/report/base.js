@@ -39,7 +39,7 @@ const className = (k) => classes[nodes.kind[k]];
 const short = (id) => (id.length > 24 ? `${id.slice(0, 23)}…` : id);
 const shown = (id) => (id.trim() === "" ? `“${id}”` : id);
 
-/** A link that selects a node. */
+/** A link that chooses a node. */
 function nodeLink(k, jump = false) {
   return make("a", { href: "#graph", class: "node", onclick: (event) => { if (!jump) event.preventDefault(); chooseNode(k, true); } }, shown(nodes.id[k]));
 }

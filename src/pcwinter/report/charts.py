@@ -10,7 +10,7 @@ from pcwinter.runs.read import Run
 
 BLOCK = 10  # orders between two entries of `run.change`
 BINS = 40  # at most
-MANY = 200  # with this many values, a histogram leaves out the extreme 0.5% at each end
+MANY = 200  # with this many values, the extreme 0.5% at each end do not widen a histogram
 DOTS = 5_000  # in a scatter plot
 ROWS = 24  # classes in a chart
 ROW = 34  # height of a class
@@ -156,7 +156,7 @@ def convergence(run: Run) -> str:
         return figure(title, "", "All orders were enumerated, so there is no convergence to show.")
     if not len(finite):
         return figure(title, "", "Too few orders were drawn to compare the values with those 20 orders earlier.")
-    caption = f"How much the node values changed over the last 20 orders, relative to their size: {finite[-1]:.2%} at the end."
+    caption = f"Change of the node values over the last 20 orders, relative to their size: {finite[-1]:.2%} at the end."
     drawn = np.isfinite(run.change) & (run.change > 0)  # a logarithmic axis has no 0
     if not drawn.any():
         return figure(title, "", caption)

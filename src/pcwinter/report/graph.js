@@ -298,7 +298,7 @@ function drawScale() {
   get("scale-ends").textContent = `value from ${signed(-strength)} (harms) to ${signed(strength)} (helps)`;
 }
 
-/** The search box: suggests ids that contain the text, and selects the one that matches. */
+/** The search box: suggests ids that contain the text, and chooses the one that matches. */
 function listenToSearch() {
   const [field, offers] = [get("find"), get("found")];
   const matches = (limit) => {

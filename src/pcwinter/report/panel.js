@@ -1,4 +1,4 @@
-// A selected node or edge -> a panel with the players that make up its value, and the paths to highlight in the graph.
+// A chosen node or edge -> a panel with the players that make up its value, and the paths to highlight in the graph.
 
 /** The embedded players of a listed node, grouped by labelled node: the sum of a group, and its paths as lists of nodes. */
 function playersOf(k) {

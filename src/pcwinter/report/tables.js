@@ -119,7 +119,7 @@ function markRows() {
 
 function startTables() {
   const reachOf = (part, n) => Math.max(...part.value.slice(0, n).map((v, k) => Math.abs(v) + 2 * (part.stderr[k] ?? 0)), 0) || 1;
-  const errors = (part) => (part.stderr.some((error) => error !== null)
+  const errors = (part) => (part.stderr.some((error) => error > 0)
     ? ["The number after ± is one standard error. The bars extend two standard errors to each side.",
       "A muted row marked “unclear” has a value within two standard errors of zero, so its sign may be due to chance."] : []);
   const listed = (n, of, thing, which) => (n < of ? [`This table lists ${which}, out of ${counted(of, thing)}. All are in ${thing}s.csv.`] : []);
