@@ -303,7 +303,11 @@ def test_convergence_has_a_line_at_the_tolerance(run: Run) -> None:
     without: list[dict[str, float | None]] = [old, {"permutations": 45}, {}]
     for stop in without:
         assert ">tolerance 0.05<" not in report.page(with_story(longer, stop=stop))
-    for stop in ({**old, "permutations": None}, {"tolerance": 0.05, "max_permutations": 2000.0}):
+    drawn: list[dict[str, float | None]] = [
+        {**old, "permutations": None},
+        {"tolerance": 0.05, "max_permutations": 2000},
+    ]
+    for stop in drawn:
         page = report.page(with_story(longer, stop=stop))
         assert ">tolerance 0.05<" in page
     assert "4.00% at the end" in page
