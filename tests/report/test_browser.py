@@ -1,17 +1,20 @@
-"""The report in a browser: it opens, sorts, filters and answers clicks and keys, and asks the network for nothing."""
+"""The report in a browser: sorting, filters, downloads, clicks and keys, without any network request."""
 
+import csv
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+import pcwinter as pw
 from pcwinter import report
 from pcwinter.report import data
 from pcwinter.runs.read import Run
-from small_runs import HOSTILE, HOSTILE_CLASSES, named_graph, small_run
+from small_runs import HEAD, HOSTILE, HOSTILE_CLASSES, named_graph, small_run, with_story
 
 pytestmark = pytest.mark.browser
 
@@ -78,8 +81,18 @@ def opened(browser: Browser, file: Path) -> Open:
     return open_page
 
 
-def column(page: Page, table: str, place: int) -> list[str]:
+def column(page: Page, table: str, title: str) -> list[str]:
+    place = page.locator(f"#{table}-table th").all_inner_texts().index(title) + 1
     return page.locator(f"#{table}-table tbody tr td:nth-child({place})").all_inner_texts()
+
+
+def download(page: Page, table: str) -> list[dict[str, str]]:
+    """The rows of the CSV file that the button saves."""
+    with page.expect_download() as saved:
+        page.locator(f"#{table}").get_by_role("button", name="Download CSV").click()
+    assert saved.value.suggested_filename == f"{table}.csv"
+    with Path(saved.value.path()).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def number(text: str) -> float:
@@ -212,17 +225,17 @@ def test_tables_sort(opened: Open, run: Run) -> None:
         for table, frame in (("nodes", run.nodes), ("edges", run.edges)):
             head = page.locator(f"#{table}-table th", has_text="Value").first
             expect(head).to_have_attribute("aria-sort", "descending")
-            values = [number(text) for text in column(page, table, 4)]
+            values = [number(text) for text in column(page, table, "Value")]
             assert values == sorted(values, reverse=True)
             assert values == pytest.approx(sorted(frame["value"], reverse=True), abs=1e-4)
             head.get_by_role("button").click()
             expect(head).to_have_attribute("aria-sort", "ascending")
-            assert [number(text) for text in column(page, table, 4)] == sorted(values)
+            assert [number(text) for text in column(page, table, "Value")] == sorted(values)
         first = page.locator("#nodes-table th").first
         first.get_by_role("button").focus()
         page.keyboard.press("Enter")
         expect(first).to_have_attribute("aria-sort", "ascending")
-        assert column(page, "nodes", 1) == sorted(run.nodes["node"], key=lambda name: int(name[1:]))
+        assert column(page, "nodes", "Node") == sorted(run.nodes["node"], key=lambda name: int(name[1:]))
         expect(page.locator("#nodes-table [aria-sort=ascending]")).to_have_count(1)
 
 
@@ -230,16 +243,145 @@ def test_tables_filter_by_id_and_class(opened: Open, run: Run) -> None:
     with opened() as page:
         search = page.locator("#nodes-search")
         search.fill("a1")
-        assert set(column(page, "nodes", 1)) == {name for name in run.nodes["node"] if "a1" in name}
+        assert set(column(page, "nodes", "Node")) == {name for name in run.nodes["node"] if "a1" in name}
         search.fill("BLUE")
-        assert set(column(page, "nodes", 2)) == {"blue"}
+        assert set(column(page, "nodes", "Class")) == {"blue"}
         search.fill("nothing of that kind")
-        assert column(page, "nodes", 1) == []
-        expect(page.locator("#nodes-count")).to_have_text(f"0 of {len(run.nodes)}")
+        assert column(page, "nodes", "Node") == []
+        expect(page.locator("#nodes-count")).to_have_text(f"Showing 0 of {len(run.nodes)} nodes")
+        expect(page.locator("#nodes-download")).to_be_disabled()
         page.locator("#edges-search").fill("a1")
-        rows = zip(column(page, "edges", 1), column(page, "edges", 2), strict=True)
+        rows = zip(column(page, "edges", "Source"), column(page, "edges", "Target"), strict=True)
         wanted = run.edges[run.edges["source"].str.contains("a1") | run.edges["target"].str.contains("a1")]
         assert sorted(rows) == sorted(zip(wanted["source"], wanted["target"], strict=True))
+
+
+def test_filters_combine_with_search_and_sorting(opened: Open, run: Run) -> None:
+    names = np.array([*run.classes, "unknown"])[run.label]  # -1 is the last one
+    nodes = run.nodes.assign(kind=names)
+    kind_of = dict(zip(nodes["node"], names, strict=True))
+    with opened() as page:
+        kinds, labelled = page.locator("#nodes-class"), page.locator("#nodes-labelled")
+        for kind in set(names):
+            kinds.select_option(label=kind)
+            assert set(column(page, "nodes", "Node")) == set(nodes["node"][nodes["kind"] == kind])
+        kinds.select_option(label="All classes")
+        labelled.select_option(label="Other only")
+        assert set(column(page, "nodes", "Node")) == set(nodes["node"][~nodes["labelled"]])
+        labelled.select_option(label="Labelled only")
+        assert set(column(page, "nodes", "Labelled")) == {"yes"}
+        kinds.select_option(label="red")
+        wanted = nodes[nodes["labelled"] & (nodes["kind"] == "red")].sort_values("value")
+        assert column(page, "nodes", "Node") == wanted["node"].tolist()[::-1]
+        expect(page.locator("#nodes-count")).to_have_text(f"Showing {len(wanted)} of {len(nodes)} nodes")
+        page.locator("#nodes-table th", has_text="Value").first.get_by_role("button").click()
+        assert column(page, "nodes", "Node") == wanted["node"].tolist()
+        page.locator("#nodes-search").fill(wanted["node"].iloc[0])
+        assert column(page, "nodes", "Node") == [name for name in wanted["node"] if wanted["node"].iloc[0] in name]
+        page.locator("#edges-class").select_option(label="blue")
+        ends = set(zip(column(page, "edges", "Source"), column(page, "edges", "Target"), strict=True))
+        every = set(zip(run.edges["source"], run.edges["target"], strict=True))
+        assert ends == {pair for pair in every if "blue" in {kind_of[end] for end in pair}}
+        assert 0 < len(ends) < len(every)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
+    """A run with more nodes than the table draws at first, and its report."""
+    run = small_run(tmp_path_factory.mktemp("demo"), pw.load("demo"), head=HEAD, permutations=10)
+    path = run.directory / "report.html"
+    path.write_text(report.page(run), encoding="utf-8")
+    return run, path
+
+
+def test_more_rows_on_demand(opened: Open, demo: tuple[Run, Path]) -> None:
+    _, path = demo
+    with opened(path) as page:
+        rows, more, count = page.locator("#nodes-table tbody tr"), page.locator("#nodes-more"), "#nodes-count"
+        for drawn, button in ((200, "Show 200 more"), (400, "Show the remaining 167")):
+            expect(rows).to_have_count(drawn)
+            expect(page.locator(count)).to_have_text(f"Showing {drawn} of 567 nodes")
+            expect(more).to_have_text(button)
+            more.click()
+        expect(rows).to_have_count(567)
+        expect(page.locator(count)).to_have_text("Showing 567 of 567 nodes")
+        expect(more).to_be_hidden()
+        page.locator("#nodes-labelled").select_option(label="Other only")
+        expect(rows).to_have_count(200)
+        expect(page.locator(count)).to_have_text("Showing 200 of 427 matching nodes (567 in total)")
+        assert len(download(page, "nodes")) == 427  # also the rows that are not drawn yet
+
+
+def test_rows_close_to_zero_are_marked(opened: Open, demo: tuple[Run, Path]) -> None:
+    run, path = demo
+    columns = (run.edges[name].tolist() for name in ("source", "target", "value", "stderr"))
+    numbers = {(source, target): (value, stderr) for source, target, value, stderr in zip(*columns, strict=True)}
+    with opened(path) as page:
+        names = zip(column(page, "edges", "Source"), column(page, "edges", "Target"), strict=True)
+        rows = page.locator("#edges-table tbody tr").all()
+        seen = set()
+        for pair, row, effect in zip(names, rows, column(page, "edges", "Effect"), strict=True):
+            value, stderr = numbers[pair]
+            unclear = bool(stderr > 0 and abs(value) <= 2 * stderr)
+            assert effect == ("unclear" if unclear else "helps" if value > 0 else "harms" if value < 0 else "no effect")
+            assert ("unclear" in (row.get_attribute("class") or "")) == unclear
+            seen.add(unclear)
+        assert seen == {True, False}
+        expect(page.locator("#edges-table abbr").first).to_have_attribute("title", "within two standard errors of zero")
+        expect(page.locator("#edges-note")).to_contain_text("two standard errors of zero")
+
+
+def test_the_download_holds_the_rows_that_match(opened: Open, run: Run) -> None:
+    table = run.nodes.set_index("node")
+    within = dict(
+        zip(zip(run.edges["source"], run.edges["target"], strict=True), run.edges_within_class(), strict=True)
+    )
+    with opened() as page:
+        assert [row["node"] for row in download(page, "nodes")] == column(page, "nodes", "Node")
+        page.locator("#nodes-labelled").select_option(label="Labelled only")
+        rows = download(page, "nodes")
+        assert {row["node"] for row in rows} == set(run.nodes["node"][run.nodes["labelled"]])
+        for row in rows:
+            for name in ("value", "stderr", "value_path", "stderr_path", "players"):
+                assert float(row[name]) == pytest.approx(table.loc[row["node"], name], abs=1e-4)
+            assert row["labelled"] == "True"
+            assert {"class", "effect", "degree", "distance"} <= row.keys()
+        edges = download(page, "edges")
+        assert {(row["source"], row["target"]): float(row["within_class"]) for row in edges} == pytest.approx(
+            within, abs=1e-4
+        )
+        assert [number(text) for text in column(page, "edges", "Within class")] == pytest.approx(
+            [float(row["within_class"]) for row in edges]
+        )
+
+
+def test_the_download_keeps_difficult_ids(opened: Open, tmp_path: Path) -> None:
+    run = small_run(tmp_path, named_graph(ids=HOSTILE, classes=HOSTILE_CLASSES))
+    path = tmp_path / "report.html"
+    path.write_text(report.page(run), encoding="utf-8")
+    with opened(path) as page:
+        assert {row["node"] for row in download(page, "nodes")} == set(run.nodes["node"])
+
+
+@pytest.mark.parametrize("table", ["nodes", "edges"])
+def test_a_phone_shows_values_without_scrolling(opened: Open, demo: tuple[Run, Path], table: str) -> None:
+    with opened(demo[1], viewport={"width": 390, "height": 780}) as page:
+        frame = page.locator(f"#{table} .scroll").bounding_box()
+        assert frame is not None
+        titles = page.locator(f"#{table}-table th").all_inner_texts()
+        for title in ("Value", "±"):
+            cell = page.locator(f"#{table}-table tbody tr:first-child td").nth(titles.index(title)).bounding_box()
+            assert cell is not None
+            assert cell["x"] + cell["width"] <= frame["x"] + frame["width"]
+
+
+def test_a_path_in_a_warning_keeps_its_case(opened: Open, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(report.page(with_story(run, warnings=["fw/edges.csv has more columns"])), encoding="utf-8")
+    with opened(path) as page:
+        item = page.locator(".warnings li")
+        assert item.inner_text() == "fw/edges.csv has more columns"
+        assert item.evaluate("e => getComputedStyle(e, '::first-letter').textTransform") == "none"
 
 
 def test_rows_of_tables_lead_to_the_graph(opened: Open, run: Run) -> None:
@@ -332,7 +474,7 @@ def test_all_text_has_contrast(opened: Open, run: Run, scheme: str) -> None:
 def test_on_paper_there_is_nothing_to_press(opened: Open, run: Run) -> None:
     with opened(color_scheme="dark") as page:
         page.emulate_media(media="print", color_scheme="dark")
-        for kind in ("button", "input", "nav"):
+        for kind in ("button", "input", "select", "nav"):
             for element in page.locator(kind).all():
                 expect(element).to_be_hidden()
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

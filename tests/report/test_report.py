@@ -1,4 +1,4 @@
-"""The report: its text, its numbers and its size; what a browser makes of it is in test_report_browser.py."""
+"""The report: its text, its numbers and its size. How it behaves in a browser is in test_browser.py."""
 
 import json
 import re
@@ -15,6 +15,7 @@ import pcwinter as pw
 from oracles import distances, make_graph
 from pcwinter import report
 from pcwinter.report import data
+from pcwinter.report.facts import OPTIONS, limits
 from pcwinter.runs.read import Run
 from small_runs import HEAD, HOSTILE, HOSTILE_CLASSES, Elements, named_graph, node_sums, nonnull, small_run, with_story
 
@@ -57,6 +58,31 @@ def test_the_tables_hold_the_numbers_of_the_run(run: Run) -> None:
     by_ends = {(row.source, row.target): row for row in run.edges.round(shown["decimals"]).itertuples()}
     assert edges["value"] == [by_ends[pair].value for pair in ends]
     assert edges["stderr"] == [by_ends[pair].stderr for pair in ends]
+
+
+def test_edges_are_compared_with_their_class(tmp_path: Path) -> None:
+    values = pw.value(pw.load("demo"), head=HEAD, permutations=2)
+    pw.write(values, tmp_path)
+    shown = embedded(report.page(pw.read(tmp_path)))
+    table = values.edges()
+    pairs = zip(table["source"].astype(str), table["target"].astype(str), strict=True)
+    wanted = dict(zip(pairs, values.edges_within_class().round(shown["decimals"]).tolist(), strict=True))
+    ids, edges = shown["nodes"]["id"], shown["edges"]
+    ends = [(ids[a], ids[b]) for a, b in zip(edges["source"], edges["target"], strict=True)]
+    assert dict(zip(ends, edges["within_class"], strict=True)) == pytest.approx(wanted, abs=1e-12)
+    assert any(wanted.values())
+
+
+def test_values_within_two_standard_errors_of_zero_are_unclear(run: Run) -> None:
+    nodes = run.nodes.assign(value=1.0, stderr=0.1)
+    nodes.loc[:5, "value"] = [0.2, -0.2, 0.2001, -0.2001, 0.0, 0.0]
+    nodes.loc[5, "stderr"] = 0.0  # exactly 0, which is clear
+    nodes.loc[6, "stderr"] = np.nan
+    shown = embedded(report.page(replace(run, nodes=nodes)))["nodes"]
+    marked = {name for name, unclear in zip(shown["id"], shown["unclear"], strict=True) if unclear}
+    assert marked == {str(nodes["node"][k]) for k in (0, 1, 4)}
+    edges = embedded(report.page(run))["edges"]
+    assert sum(edges["unclear"]) == int((run.edges["value"].abs() <= 2 * run.edges["stderr"]).sum())
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
@@ -171,38 +197,55 @@ def test_the_same_run_gives_the_same_page(run: Run) -> None:
 @pytest.mark.parametrize(
     ("metric", "words"),
     [
-        ("accuracy", "accuracy on the validation nodes (0.01 is one percentage point)"),
-        ("macro-f1", "macro-averaged F1 score on the validation nodes"),
-        ("probability", "mean probability that it gives to the true class"),
-        ("log-likelihood", "mean log-likelihood of the true classes"),
+        ("accuracy", ("accuracy", "percentage point")),
+        ("macro-f1", ("macro", "F1")),
+        ("probability", ("mean", "probability", "true class")),
+        ("log-likelihood", ("mean", "log-likelihood", "true class")),
     ],
 )
-def test_three_sentences_say_what_the_numbers_mean(metric: str, words: str, tmp_path: Path) -> None:
+def test_three_items_say_what_the_numbers_mean(metric: str, words: tuple[str, ...], tmp_path: Path) -> None:
     run = small_run(tmp_path, head=pw.Ridge(penalty=0.3, bias=1.0, temperature=1.0), metric=metric)
     page = report.page(run)
     sentences = re.findall(r'<ol class="meaning">(.*?)</ol>', page, re.DOTALL)[0].split("</li>")[:-1]
     assert len(sentences) == 3
-    assert words in sentences[0]
-    assert "the sampling of orders only" in sentences[1]
+    assert all(word in sentences[0] for word in (*words, "validation nodes"))
+    assert "standard error" in sentences[1]
     gain = run.story["utility_full"] - run.story["utility_empty"]
-    assert f"= {gain:.4f};" in sentences[2]
+    assert f"= {gain:.4f}" in sentences[2]
     assert gain == pytest.approx(run.nodes["value"].sum())
     roots = run.value[(run.paths >= 0).sum(axis=1) == 1].sum()
-    assert f"the other {roots:.4f} belong to the labelled nodes" in sentences[2]
+    for part in (roots, run.edges["value"].sum()):
+        assert f" {part:.4f}".replace("-", "\N{MINUS SIGN}") in sentences[2]
+
+
+def test_the_figures_at_the_top(run: Run) -> None:
+    page = report.page(run)
+    pairs = re.findall(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", page)
+    names, figures = zip(*pairs, strict=True)
+    assert [name.split(" with ")[-1].removeprefix("with ") for name in names[:3]] == [
+        "everything",
+        "labelled nodes only",
+        "nothing",
+    ]
+    assert names[0].startswith("validation accuracy ")
+    utilities = [run.story[f"utility_{name}"] for name in ("full", "roots", "empty")]
+    assert [float(figure) for figure in figures[:3]] == pytest.approx(utilities, abs=1e-4)
+    counts = [len(run.nodes), len(run.edges), run.story["n_players"], run.story["permutations"]]
+    assert [int(figure.replace(",", "")) for figure in figures[3:]] == counts
 
 
 def test_the_sentences_of_special_runs(tmp_path: Path) -> None:
     truncated = report.page(small_run(tmp_path / "a", truncation=(0.5, 0.5)))
-    assert "Because of the truncation (0.5, 0.5)" in truncated
+    assert "truncated (0.5, 0.5)" in truncated
     assert "do not add up" in truncated
     assert "do not add up" not in report.page(small_run(tmp_path / "d", truncation=(0.0, 0.0)))
     exact = report.page(small_run(tmp_path / "b", pw_graph(), exactly=True))
-    assert "All orders were enumerated, so that there is no sampling error." in exact
-    assert "over all permitted orders" in exact
-    assert "there is nothing to converge" in exact
+    assert "no sampling error" in exact
+    assert "all permitted orders" in exact
+    assert "no convergence to show" in exact
     again = small_run(tmp_path / "c", bootstrap=20)
     bootstrapped = report.page(again)
-    assert "the one called validation covers" in bootstrapped
+    assert "“± validation”" in bootstrapped
     assert len(embedded(bootstrapped)["nodes"]["stderr_validation"]) == len(again.nodes)
 
 
@@ -214,14 +257,15 @@ def test_a_single_order_has_no_error_bars(tmp_path: Path) -> None:
     page = report.page(small_run(tmp_path, permutations=1))
     shown = embedded(page)
     assert set(shown["nodes"]["stderr"]) == set(shown["edges"]["stderr"]) == set(shown["groups"]["stderr"]) == {None}
-    assert "One order gives no standard error" in page
-    assert "Too few orders were drawn" in page
+    assert "no standard error" in page
+    assert "Too few orders" in page
+    assert not any(shown["nodes"]["unclear"] + shown["edges"]["unclear"])
     assert "NaN" not in re.sub(r"<script>.*", "", page, flags=re.DOTALL)
 
 
 def test_warnings_are_shown_and_absent_ones_are_not(run: Run) -> None:
-    warned = Elements(report.page(with_story(run, warnings=["mind the gap"])))
-    assert ("li", "mind the gap") in warned.text
+    warned = Elements(report.page(with_story(run, warnings=["mind the gap", "fw/edges.csv has more columns"])))
+    assert {("li", "mind the gap"), ("li", "fw/edges.csv has more columns")} <= set(warned.text)
     calm = report.page(with_story(run, warnings=[]))
     assert 'id="warned"' not in calm
     assert Elements(calm).words().count(run.story["status"]) == 1
@@ -250,15 +294,53 @@ def test_a_graph_without_edges(tmp_path: Path) -> None:
 def test_convergence_has_a_line_at_the_tolerance(run: Run) -> None:
     longer = replace(run, change=np.array([np.inf, np.inf, 0.8, 0.3, 0.04]))
     longer = with_story(longer, permutations=45)
-    assert ">tolerance 0.05<" not in report.page(with_story(longer, stop={"tolerance": 0.05, "permutations": 45}))
-    assert ">tolerance 0.05<" not in report.page(with_story(longer, stop={}))
-    page = report.page(with_story(longer, stop={"tolerance": 0.05, "permutations": None}))
-    assert ">tolerance 0.05<" in page
+    old: dict[str, float | None] = {
+        "tolerance": 0.05,
+        "permutations": 45,
+        "max_permutations": 2000,
+        "max_seconds": None,
+    }
+    without: list[dict[str, float | None]] = [old, {"permutations": 45}, {}]
+    for stop in without:
+        assert ">tolerance 0.05<" not in report.page(with_story(longer, stop=stop))
+    drawn: list[dict[str, float | None]] = [
+        {**old, "permutations": None},
+        {"tolerance": 0.05, "max_permutations": 2000},
+    ]
+    for stop in drawn:
+        page = report.page(with_story(longer, stop=stop))
+        assert ">tolerance 0.05<" in page
     assert "4.00% at the end" in page
     (curve,) = re.findall(r'<polyline points="([^"]*)" class="curve"', page)
     assert len(curve.split()) == 3
     still = with_story(replace(run, change=np.array([np.inf, np.inf, 0.0])), permutations=30)
     assert "0.00% at the end" in report.page(still)
+
+
+@pytest.mark.parametrize(
+    ("stop", "wanted"),
+    [
+        ({"permutations": 20}, {"permutations": 20}),
+        ({"tolerance": 0.05, "max_permutations": 2000}, {"tolerance": 0.05, "max_permutations": 2000}),
+        ({"tolerance": 0.05, "permutations": 500}, {"tolerance": 0.05, "permutations": 500}),  # one rule | another
+        ({"largest_stderr": 0.01}, {"largest_stderr": 0.01}),
+        (
+            {"permutations": None, "max_permutations": 2000, "tolerance": 0.05, "max_seconds": None},
+            {"max_permutations": 2000, "tolerance": 0.05},
+        ),
+        (
+            {"permutations": 20, "max_permutations": 2000, "tolerance": 0.05, "max_seconds": 9.0},
+            {"permutations": 20, "max_seconds": 9.0},
+        ),
+        ({}, {}),
+    ],
+)
+def test_limits_of_new_and_old_runs(run: Run, stop: dict[str, Any], wanted: dict[str, float]) -> None:
+    changed = with_story(run, stop=stop)
+    assert limits(changed) == wanted
+    words = Elements(report.page(changed)).words()
+    for name in OPTIONS:
+        assert (f"limit: {name.replace('_', ' ')}" in words) == (name in wanted)
 
 
 def test_the_page_of_the_demo_is_small(tmp_path: Path) -> None:

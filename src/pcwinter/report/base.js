@@ -1,11 +1,11 @@
-// The data of the page, and how numbers and elements are made of it. Text enters the page as textContent only.
+// The data of the page, and functions that turn it into numbers and elements. Text enters the page only as textContent.
 const data = JSON.parse(document.getElementById("data").textContent);
 const { nodes, edges, groups, drawing, classes, decimals } = data;
 const drawn = drawing.x.length; // nodes 0..drawn-1 are in the graph view
 const rowOf = new Map(nodes.id.map((id, k) => [id, k]));
 const get = (id) => document.getElementById(id);
 
-/** An element with properties, listeners (onclick: f) and attributes, and children that are elements or text. */
+/** An element with attributes, listeners (onclick: f) and children, which are elements or text. */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -24,16 +24,16 @@ function makeSvg(tag, attributes, ...children) {
 }
 
 const counted = (n, thing) => `${n.toLocaleString("en")} ${thing}${n === 1 ? "" : "s"}`;
-/** Which nodes the first n of all are. */
-const firstNodes = (n) => (nodes.ahead ? `the ${counted(nodes.ahead, "labelled node")} and the ${(n - nodes.ahead).toLocaleString("en")} strongest others` : `the ${n.toLocaleString("en")} strongest`);
+/** A description of the first n nodes. */
+const firstNodes = (n) => (nodes.ahead ? `the ${counted(nodes.ahead, "labelled node")} and the ${(n - nodes.ahead).toLocaleString("en")} others with the largest absolute value` : `the ${counted(n, "node")} with the largest absolute value`);
 const plain = (x, digits = decimals) => (x === null ? "–" : x.toFixed(digits));
-/** A value with its sign; a minus as wide as a plus. */
+/** A value with its sign; the minus sign has the width of a plus sign. */
 const signed = (x, digits = decimals) => (x === null ? "–" : `${x > 0 ? "+" : x < 0 ? "−" : ""}${Math.abs(x).toFixed(digits)}`);
 const withError = (x, error, digits = decimals) => (error === null ? signed(x, digits) : `${signed(x, digits)} ± ${error.toFixed(digits)}`);
-/** In words what colour says, too. */
+/** What the colour means, in words. */
 const verdict = (x) => (x > 0 ? "helps" : x < 0 ? "harms" : "no effect");
-const unclear = (x, error) => error !== null && x !== 0 && Math.abs(x) <= 2 * error;
-const spoken = (x, error) => (x === 0 && error ? "unclear" : verdict(x) + (unclear(x, error) ? ", unclear" : ""));
+const spoken = (x, unclear) => (unclear ? (x === 0 ? "unclear" : `${verdict(x)}, unclear`) : verdict(x));
+const pathUnclear = (path) => path.stderr !== null && path.stderr > 0 && Math.abs(path.value) <= 2 * path.stderr;
 const tone = (x) => (x > 0 ? "pos" : x < 0 ? "neg" : "");
 const className = (k) => classes[nodes.kind[k]];
 const short = (id) => (id.length > 24 ? `${id.slice(0, 23)}…` : id);

@@ -1,23 +1,23 @@
-"""Facts -> charts: distributions, convergence, and value against degree, distance and class, as figures of HTML."""
+"""Facts -> charts as HTML: distributions, convergence, and value against degree, distance and class."""
 
 import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray
 from pcwinter.report import svg
+from pcwinter.report.escape import escape
 from pcwinter.report.facts import Facts, exact, limits
-from pcwinter.report.text import escape
 from pcwinter.runs.read import Run
 
 BLOCK = 10  # orders between two entries of `run.change`
 BINS = 40  # at most
-MANY = 200  # from here on a histogram does not reach to the farthest value
+MANY = 200  # with this many values, the extreme 0.5% at each end do not widen a histogram
 DOTS = 5_000  # in a scatter plot
 ROWS = 24  # classes in a chart
-ROW = 34  # their height
+ROW = 34  # height of a class
 
 
 def figure(title: str, picture: str, caption: str = "") -> str:
-    """A chart with its heading above and a sentence below."""
+    """A chart with a heading above and a caption below."""
     below = f"<p>{escape(caption)}</p>" if caption else ""
     return f"<figure><figcaption><h3>{escape(title)}</h3></figcaption>{picture}{below}</figure>"
 
@@ -49,14 +49,14 @@ def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
         for k, end in enumerate(edges[1:].tolist())
         if counts[k]
     ]
-    told = bool(np.isfinite(stderr).all() and stderr.any())
-    clear = np.abs(value) > 2 * stderr if told else value != 0
+    has_errors = bool(np.isfinite(stderr).all() and stderr.any())
+    clear = np.abs(value) > 2 * stderr if has_errors else value != 0
     helps, harms = _count(clear & (value > 0), "helps", "help"), _count(clear & (value < 0), "harms", "harm")
-    by = " by more than two standard errors" if told else ""
-    zeros = f"; {_count(value == 0, 'is', 'are')} exactly 0 and not drawn" if (value == 0).any() else ""
-    beyond = " The outermost bars hold all that lies beyond." if not np.allclose(inside, changed, atol=0) else ""
+    by = " by more than two standard errors" if has_errors else ""
+    zeros = f"; {_count(value == 0, 'is', 'are')} exactly 0 and left out of the chart" if (value == 0).any() else ""
+    beyond = " The outermost bars include all values beyond them." if not np.allclose(inside, changed, atol=0) else ""
     worth = f"Together they are worth {svg.signed(value.sum())}."
-    caption = f"{len(value):,} in all. {helps} and {harms}{by}{zeros}. {worth}{beyond}"
+    caption = f"{len(value):,} in total. {helps} and {harms}{by}{zeros}. {worth}{beyond}"
     words = f"Histogram of the values of {title.lower()}, from {svg.signed(value.min())} to {svg.signed(value.max())}."
     return figure(title, svg.picture(svg.axes(x, y, "value", "count") + "".join(bars), f"{words} {caption}"), caption)
 
@@ -66,7 +66,7 @@ def _count(which: BoolArray, one: str, more: str) -> str:
 
 
 def _bins(value: FloatArray) -> FloatArray:
-    """Edges of the bins, 0 among them so that no bar mixes signs; of many values the outermost ones do not set them."""
+    """Edges of the bins. 0 is an edge, so no bar mixes signs; extreme values among many do not widen the chart."""
     ends = np.percentile(value, (0.5, 99.5) if len(value) >= MANY else (0, 100))
     low, high = min(float(ends[0]), 0.0), max(float(ends[1]), 0.0)
     step = ((high - low) or 1.0) / min(BINS, 8 + 2 * int(np.sqrt(len(value))))
@@ -75,10 +75,10 @@ def _bins(value: FloatArray) -> FloatArray:
 
 
 def against_degree(known: Facts) -> str:
-    """A dot per node over its degree."""
+    """Value against degree, with one dot per node."""
     strongest = np.argsort(-np.abs(known.value), kind="stable")[:DOTS]
     degree, value, labelled = known.degree[strongest], known.value[strongest], known.labelled[strongest]
-    place = np.maximum(degree, 0.5)  # a logarithmic axis has no 0: it gets a tick of its own
+    place = np.maximum(degree, 0.5)  # a logarithmic axis has no 0, so degree 0 gets a separate tick
     zeros = bool((degree == 0).any())
     x = svg.across(0.4 if zeros else 0.8, max(float(place.max()) * 1.2, 2.0), log=True, whole=True)
     y = svg.upwards(*svg.span(value))
@@ -88,8 +88,8 @@ def against_degree(known: Facts) -> str:
     ]
     if zeros:
         marks.append(svg.text(float(x([0.5])[0]), svg.HEIGHT - svg.BOTTOM + 18, "0", "tick"))
-    few = f" Shown are the {DOTS:,} strongest nodes." if len(strongest) < len(known.value) else ""
-    caption = f"Squares are labelled nodes, dots all others. Degrees are those of the training graph.{few}"
+    few = f" The chart shows the {DOTS:,} nodes with the largest |value|." if len(strongest) < len(known.value) else ""
+    caption = f"Squares are labelled nodes; dots are all others. Degrees are in the training graph.{few}"
     picture = svg.picture(
         svg.axes(x, y, "degree", "value", zero=True) + "".join(marks),
         f"Value of {len(value):,} nodes against their degree, from {degree.min()} to {degree.max()}.",
@@ -98,26 +98,26 @@ def against_degree(known: Facts) -> str:
 
 
 def against_distance(known: Facts) -> str:
-    """A box per number of steps from the nearest labelled node."""
+    """Value against distance from the nearest labelled node, with one box per distance."""
     names = ["labelled", "1 step", *(f"{k} steps" for k in range(2, int(known.distance.max()) + 1))]
     rows = [(name, known.value[known.distance == k]) for k, name in enumerate(names)]
-    words = " Distance: the fewest steps from a labelled node."
+    words = " Distance is the number of steps from the nearest labelled node."
     return _boxes("Value against distance", [row for row in rows if len(row[1])], words)
 
 
 def against_class(known: Facts) -> str:
-    """A box per class, the most frequent ones when there are many."""
+    """Value against class, with one box per class; if there are many classes, only the largest are shown."""
     sizes = np.bincount(known.kind, minlength=len(known.classes))
     kinds = [k for k in range(len(sizes)) if sizes[k]]
     shown = sorted(sorted(kinds, key=lambda k: -sizes[k])[:ROWS])
-    few = f" Shown are the {ROWS} most frequent of {len(kinds)} classes." if len(shown) < len(kinds) else ""
+    few = f" The chart shows the {ROWS} largest of {len(kinds)} classes." if len(shown) < len(kinds) else ""
     return _boxes("Value against class", [(known.classes[k], known.value[known.kind == k]) for k in shown], few)
 
 
 def _boxes(title: str, rows: list[tuple[str, FloatArray]], few: str) -> str:
     """Horizontal boxes, one per row, with the number of nodes and the sum of their values."""
     ends = np.array([np.percentile(value, (5, 25, 50, 75, 95)) for _, value in rows])
-    label, sums = 104, 76  # widths of the columns beside the boxes
+    label, sums = 104, 76  # widths of the columns to the left and right of the boxes
     low, high = svg.span(np.append(ends.ravel(), 0.0))
     x = svg.Scale(low, high, label + 8, svg.WIDTH - sums)
     bottom = 24 + ROW * len(rows)
@@ -137,7 +137,7 @@ def _boxes(title: str, rows: list[tuple[str, FloatArray]], few: str) -> str:
             svg.line([(middle, y - 7), (middle, y + 7)], "median"),
             svg.text(svg.WIDTH - 4, y + 4, svg.signed(value.sum()), "label", "end"),
         ]
-    caption = f"Box: the middle half, with the median; line: all but 5% at either end.{few}"
+    caption = f"The box is the middle half, with the median; the line leaves out 5% at each end.{few}"
     return figure(title, svg.picture("".join(parts), f"{title}. {_listing(rows)}", bottom + 24), caption)
 
 
@@ -148,17 +148,15 @@ def _listing(rows: list[tuple[str, FloatArray]]) -> str:
 
 
 def convergence(run: Run) -> str:
-    """How much the values still moved, on a logarithmic axis; a sentence when there is nothing to draw."""
-    title = "Movement of the node values"
+    """How much the values still changed, on a logarithmic axis; only a sentence if there is nothing to draw."""
+    title = "Change of the node values"
     orders = np.minimum(BLOCK * (1 + np.arange(len(run.change))), run.story["permutations"])
-    told = run.change[np.isfinite(run.change)]
+    finite = run.change[np.isfinite(run.change)]
     if exact(run):
-        return figure(title, "", "All orders were enumerated: there is nothing to converge.")
-    if not len(told):
-        return figure(title, "", "Too few orders were drawn to compare the values with those of 20 orders before.")
-    caption = (
-        f"How much the node values moved over the last 20 orders, as a share of their size: {told[-1]:.2%} at the end."
-    )
+        return figure(title, "", "All orders were enumerated, so there is no convergence to show.")
+    if not len(finite):
+        return figure(title, "", "Too few orders were drawn to compare the values with those 20 orders earlier.")
+    caption = f"Change of the node values over the last 20 orders, relative to their size: {finite[-1]:.2%} at the end."
     drawn = np.isfinite(run.change) & (run.change > 0)  # a logarithmic axis has no 0
     if not drawn.any():
         return figure(title, "", caption)

@@ -1,7 +1,8 @@
-"""Facts -> the JSON that the page's script reads: tables, players and a drawing, all bounded in size.
+"""Facts -> the JSON that the script of the page reads: tables, players and a drawing, all bounded in size.
 
-Nodes are sorted, the labelled ones and then the strongest, so that those to list and those to draw are the first so
-many. Behind the listed ones follow those that only an edge or a path mentions. Floats have the digits that are shown.
+Nodes are sorted: first the labelled ones, then the others by |value|. The table and the drawing each take as many as
+they can hold, from the start. After the nodes of the table come those that occur only in an edge or a path. Floats are
+rounded to the digits that the page shows.
 """
 
 import json
@@ -19,8 +20,8 @@ EDGES = 5_000
 DRAWN = 1_000  # nodes in the graph view
 LINES = 3_000  # edges in it
 PATHS = 40_000  # players of all nodes together
-PER_ROOT = 4  # paths from one labelled node to one node, when not all players fit
-HEAVY: dict[str, str | int | None] = {
+PER_ROOT = 4  # paths from one labelled node to one node, if not all players fit
+UNSAFE: dict[str, str | int | None] = {
     "<": "\\u003c",
     ">": "\\u003e",
     "&": "\\u0026",
@@ -30,20 +31,20 @@ HEAVY: dict[str, str | int | None] = {
 
 
 def as_json(data: dict[str, Any]) -> str:
-    """JSON that may stand inside a script element: no character in it can end the element."""
+    """JSON that is safe inside a script element: no character in it can end the element."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.translate(str.maketrans(HEAVY))
+    return text.translate(str.maketrans(UNSAFE))
 
 
 def page_data(run: Run, known: Facts) -> dict[str, Any]:
-    """All that tables, panel and graph view show."""
+    """The data of the tables, the panel and the graph view."""
     n, m = len(known.ids), len(known.edge_value)
     listed, ahead = _listed(known)
     edges = _strongest(known.edge_value, EDGES)
     groups, mentioned = _players(run, known, listed)
     others = np.setdiff1d(np.concatenate([mentioned, known.ends[edges].ravel()]), listed)
     rows = np.concatenate([listed, others])
-    local = np.full(n + 1, -1)  # the last entry keeps the padding of paths
+    local = np.full(n + 1, -1)  # the last entry is for the padding of paths
     local[rows] = np.arange(len(rows))
 
     nodes: dict[str, Any] = {
@@ -53,6 +54,7 @@ def page_data(run: Run, known: Facts) -> dict[str, Any]:
         "id": [known.ids[k] for k in rows],
         "kind": known.kind[rows].tolist(),
         "labelled": known.labelled[rows].astype(int).tolist(),
+        "unclear": known.unclear[rows].astype(int).tolist(),
         "degree": known.degree[rows].tolist(),
         "distance": known.distance[rows].tolist(),
         "players": run.nodes["players"].to_numpy()[rows].tolist(),
@@ -64,6 +66,8 @@ def page_data(run: Run, known: Facts) -> dict[str, Any]:
     for name in ("value", "stderr", "stderr_validation"):
         if name in run.edges:
             table[name] = rounded(column(run.edges, name)[edges], known.decimals)
+    table["within_class"] = rounded(known.within_class[edges], known.decimals)
+    table["unclear"] = known.edge_unclear[edges].astype(int).tolist()
     for name in ("root", "inner"):
         groups[name] = local[groups[name]].tolist()
     return {
@@ -77,7 +81,7 @@ def page_data(run: Run, known: Facts) -> dict[str, Any]:
 
 
 def rounded(x: FloatArray, decimals: int) -> list[float | None]:
-    """Floats with so many digits behind the point; None where there is no finite number."""
+    """Floats rounded to `decimals` digits after the point; None for NaN and infinity."""
     short = np.round(x, decimals) + 0.0  # no negative zero
     return [number if np.isfinite(number) else None for number in short.tolist()]
 
@@ -87,7 +91,7 @@ def _strongest(value: FloatArray, limit: int) -> IntArray:
 
 
 def _listed(known: Facts) -> tuple[IntArray, int]:
-    """Nodes of the table, and how many labelled ones come first: all, since paths begin there, or none if too many."""
+    """Nodes of the table, and how many labelled ones come first: all of them, or none if there are too many."""
     strongest = np.argsort(-np.abs(known.value), kind="stable")
     roots = strongest[known.labelled[strongest]]
     if len(roots) > DRAWN // 2:
@@ -118,9 +122,9 @@ def _players(run: Run, known: Facts, listed: IntArray) -> tuple[dict[str, Any], 
     """Players of the listed nodes, grouped by labelled node; and the nodes on their paths.
 
     Group g belongs to the listed node i with begin[i] <= g < begin[i + 1] and holds the paths with
-    first[g] <= path < first[g + 1]; a path's inner nodes are `width` entries of `inner`, padded with -1.
-    Both are sorted by |value|. When there are too many, weak groups of a node are left out and counted in
-    `left_*`, and so are weak paths of a group in `rest` and `paths`.
+    first[g] <= path < first[g + 1]. The inner nodes of a path are `width` entries of `inner`, padded with -1.
+    Groups and paths are sorted by |value|. If there are too many, weak groups of a node are left out and
+    counted in `left_*`; weak paths of a group are left out and counted in `rest` and `paths`.
     """
     place = np.full(len(known.ids), -1)
     place[listed] = np.arange(len(listed))
@@ -169,9 +173,9 @@ def _players(run: Run, known: Facts, listed: IntArray) -> tuple[dict[str, Any], 
 
 
 def _within(limit: int, rank: IntArray, position: IntArray) -> BoolArray:
-    """All players, or the strongest paths of as many groups of each node as the limit allows."""
+    """Which players to keep: all, or the strongest paths of as many groups of each node as the limit allows."""
     if len(rank) <= limit:
         return np.ones(len(rank), dtype=bool)
     few = position < PER_ROOT
-    groups = np.cumsum(np.bincount(rank[few]))  # players when so many groups of each node are kept
+    groups = np.cumsum(np.bincount(rank[few]))  # players if this many groups of each node are kept
     return few & (rank < max(1, int(np.searchsorted(groups, limit, side="right"))))

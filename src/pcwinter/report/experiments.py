@@ -1,7 +1,7 @@
-"""CSV files of a directory -> charts: the curves of the experiments found there, or what is wrong with a file.
+"""CSV files in a directory -> charts of their curves, or a message about what is wrong with a file.
 
-A file has the columns method, seed, X, Y. Its chart has one line per method, the mean over the seeds, in a band from
-the smallest to the largest of them.
+A file has the columns method, seed, X, Y. Its chart has one line per method: the mean over the seeds, with a band from
+the smallest to the largest.
 """
 
 import math
@@ -14,23 +14,24 @@ import numpy as np
 from pcwinter._util.csv_files import records
 from pcwinter.report import svg
 from pcwinter.report.charts import figure
-from pcwinter.report.text import escape
+from pcwinter.report.escape import escape
 
-POINTS = 200  # of a line; more would not be seen
-LARGEST = 1e300  # number: the differences of larger ones overflow
+POINTS = 200  # in a line; more could not be distinguished
+LARGEST = 1e300  # the differences of larger numbers overflow
 STYLES = 6  # colours and dashes of page.css; further methods repeat the colours with other marks
 
 Curves = dict[str, dict[float, dict[str, float]]]  # method -> X -> seed -> Y
 
 
 def figures(directory: Path) -> str:
-    """HTML of a figure for every CSV file in the directory, in the order of their names; problems come last."""
+    """HTML with a figure for every CSV file in the directory, sorted by name, then the problems; "" without files."""
     charts, problems = "", ""
     for path in sorted(directory.glob("*.csv")) if directory.is_dir() else []:
         try:
             charts += _draw(path.stem, *_read(path))
         except (ValueError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            reason = reason.replace(f" of {path}", "")  # the page may be shared, so no full path in it
             where = escape(f"{directory.name}/{path.name}")
             problems += f'<p class="problem">The file {where} is not shown: {escape(reason)}.</p>'
     return (f'<div class="charts">{charts}</div>' if charts else "") + problems
@@ -53,7 +54,7 @@ def _read(path: Path) -> tuple[str, str, Curves]:
             raise ValueError(f"line {number} repeats a method, seed and {header[2]}")
         seeds[fields[1]] = y
     if not curves:
-        raise ValueError("it holds no numbers")
+        raise ValueError("it has no rows")
     return header[2], header[3], curves
 
 
@@ -96,11 +97,11 @@ def _draw(name: str, x_name: str, y_name: str, curves: Curves) -> str:
         )
     seeds = {seed for points in curves.values() for found in points.values() for seed in found}
     counts = sorted({len(found) for points in curves.values() for found in points.values()})
-    caption = "One seed." if len(seeds) == 1 else "One seed for each point."
+    caption = "One seed." if len(seeds) == 1 else "One seed per point."
     if counts[-1] > 1:
         of = f"{counts[-1]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        caption = f"Mean over {of} seeds; the bands reach from the smallest to the largest."
-    caption += " Of long curves only some points are drawn." if thinned else ""
+        caption = f"Mean over {of} seeds; the bands span the smallest to the largest."
+    caption += " Long curves show only some of their points." if thinned else ""
     words = f"{name}: {y_name} against {x_name} for {', '.join(curves)}."
     legend = f'<ul class="methods">{"".join(keys)}</ul>'
     return figure(name, svg.picture("".join(parts), words) + legend, caption)
@@ -113,7 +114,7 @@ def _heights(
 
 
 def _mark(k: int, x: float, y: float, style: str) -> str:
-    """The k-th of a few shapes, so that lines differ without colour."""
+    """The k-th of a few shapes, so that lines differ even without colour."""
     shapes = (
         "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
         "M-4-4h8v8h-8z",

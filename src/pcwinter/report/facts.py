@@ -1,4 +1,4 @@
-"""Run -> facts: its tables and players as arrays over the rows of `nodes`, checked nowhere and bounded nowhere."""
+"""Run -> Facts: its tables and players as arrays, with nodes numbered by their rows in `nodes`."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
-from pcwinter.report.text import visible
+from pcwinter.report.escape import visible
 from pcwinter.runs.read import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
 UNKNOWN = "unknown"  # the class of a node whose label is -1
+OPTIONS = {"permutations", "max_permutations", "tolerance", "max_seconds"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Facts:
-    """n nodes, m edges and p players; a node is its row in `nodes`."""
+    """Arrays over n nodes, m edges and p players; a node is identified by its row in `nodes`."""
 
     ids: list[str]  # (n,)
     classes: list[str]  # names of the classes, the last one for nodes of unknown class
@@ -26,17 +27,20 @@ class Facts:
     degree: IntArray  # (n,) neighbours in the training graph
     distance: IntArray  # (n,) fewest steps from a labelled node
     value: FloatArray  # (n,)
+    unclear: BoolArray  # (n,) the value is within two standard errors of zero
     ends: IntArray  # (m, 2)
     edge_value: FloatArray  # (m,)
+    edge_unclear: BoolArray  # (m,)
+    within_class: FloatArray  # (m,) compared with the average edge of its class
     root: IntArray  # (p,) the labelled node where the player's path begins
     own: IntArray  # (p,) the node where it ends
-    depth: IntArray  # (p,) its steps
+    depth: IntArray  # (p,) steps on the path
     steps: IntArray  # (p, hops + 1) the path, padded with -1
-    decimals: int  # digits that the values of nodes and edges are shown with
+    decimals: int  # digits after the point in the values of nodes and edges
 
 
 def by_rows(run: Run) -> Facts:
-    """The run by rows."""
+    """Facts of a run."""
     n = len(run.number)
     ids = [str(name) for name in run.nodes["node"]]
     row = {name: k for k, name in enumerate(ids)}
@@ -55,8 +59,11 @@ def by_rows(run: Run) -> Facts:
         degree=run.degree,
         distance=distance,
         value=column(run.nodes, "value"),
+        unclear=_unclear(run.nodes),
         ends=np.array(ends, dtype=np.int64).reshape(-1, 2),
         edge_value=column(run.edges, "value"),
+        edge_unclear=_unclear(run.edges),
+        within_class=run.edges_within_class(),
         root=steps[:, 0],
         own=own,
         depth=depth,
@@ -66,23 +73,36 @@ def by_rows(run: Run) -> Facts:
 
 
 def exact(run: Run) -> bool:
-    """Whether all orders were enumerated: then there was nothing to seed."""
+    """Whether all orders were enumerated; such a run has no seed."""
     return "seed" not in run.story["asked"]
 
 
 def limits(run: Run) -> dict[str, float]:
-    """What could end the run; with a number of orders that was asked for, convergence could not."""
-    stop = {name: limit for name, limit in (run.story.get("stop") or {}).items() if limit is not None}
-    return {name: stop[name] for name in stop if "permutations" not in stop or name in ("permutations", "max_seconds")}
+    """The limits that could end the run, by name.
+
+    Runs up to version 0.2.0 recorded all of `OPTIONS`, None among them. With `permutations` given, the tolerance and
+    the largest number of orders had no effect there, so they are left out.
+    """
+    recorded = run.story["stop"]
+    stop = {name: limit for name, limit in recorded.items() if limit is not None}
+    if recorded.keys() >= OPTIONS and "permutations" in stop:
+        stop = {name: stop[name] for name in stop if name in ("permutations", "max_seconds")}
+    return stop
 
 
 def column(table: "pd.DataFrame", name: str) -> FloatArray:
-    """A column as floats; one of an empty table has no type of its own."""
+    """A column as floats, also that of an empty table, which pandas gives no numeric type."""
     return table[name].to_numpy(dtype=np.float64)
 
 
+def _unclear(table: "pd.DataFrame") -> BoolArray:
+    """Rows within two standard errors of zero; False without a standard error, and for an exact 0."""
+    value, stderr = np.abs(column(table, "value")), column(table, "stderr")
+    return np.asarray((stderr > 0) & (value <= 2 * stderr))
+
+
 def _decimals(run: Run) -> int:
-    """Two digits of a typical standard error, or of a typical value where there is none."""
+    """Enough for two digits of a typical standard error, or of a typical value if there are no errors."""
     for name in ("stderr", "value"):
         sizes = np.abs(np.concatenate([column(run.nodes, name), column(run.edges, name)]))
         sizes = sizes[np.isfinite(sizes) & (sizes > 0)]

@@ -1,4 +1,4 @@
-// The graph view: a canvas that is moved, zoomed and clicked by mouse, touch or keys.
+// The graph view: a canvas that responds to mouse, touch and keyboard.
 
 const canvas = get("canvas");
 const pen = canvas.getContext("2d");
@@ -13,7 +13,7 @@ function readPalette() {
   for (const name of ["page", "surface", "ink", "muted", "edge", "pos", "neg", "zero", "accent"]) palette[name] = style.getPropertyValue(`--${name}`).trim();
 }
 
-/** Grey at 0, then the colour of the sign, by the square root: small values differ from none. */
+/** Grey at 0, then the colour of the sign. The square root makes small values visible. */
 function colour(value) {
   const share = Math.sqrt(Math.min(1, Math.abs(value) / strength));
   const [from, to] = [palette.zero, value < 0 ? palette.neg : palette.pos].map((hex) => [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16)));
@@ -23,7 +23,7 @@ function colour(value) {
 const radius = (k) => (3.2 + 5.5 * Math.sqrt(Math.abs(nodes.value[k]) / strength)) * Math.min(1.8, Math.max(0.5, Math.sqrt(view.scale / 22)));
 const place = (k) => [drawing.x[k] * view.scale + view.x, drawing.y[k] * view.scale + view.y];
 
-/** Show all drawn nodes, or some of them with room around. */
+/** Fit all drawn nodes, or some of them, into the view. */
 function fit(some = drawing.x.map((_, k) => k), margin = 24, largest = 120) {
   const [xs, ys] = [some.map((k) => drawing.x[k]), some.map((k) => drawing.y[k])];
   const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
@@ -86,7 +86,7 @@ function drawRing(k, width) {
   pen.stroke();
 }
 
-/** An id beside its node, unless it would cover one that is there already. */
+/** Write an id next to its node, unless it would cover another id. */
 function drawLabel(k, words, taken) {
   const [x, y] = place(k);
   const width = pen.measureText(words).width;
@@ -119,7 +119,7 @@ function draw() {
     pen.setLineDash(path.value < 0 ? [7, 6] : []);
     const here = path.steps.filter((step) => step < drawn);
     for (let k = 1; k < here.length; k++) {
-      const step = path.steps.indexOf(here[k]) - path.steps.indexOf(here[k - 1]) === 1; // else nodes that are not drawn lie between
+      const step = path.steps.indexOf(here[k]) - path.steps.indexOf(here[k - 1]) === 1; // otherwise the path passes through nodes that are not drawn
       pen.lineWidth = step && path.value !== 0 ? 3.5 : 1.2;
       stroke(here[k - 1], here[k]);
     }
@@ -138,7 +138,7 @@ function draw() {
   for (const k of named) if (k < drawn && k !== hovered) drawLabel(k, short(nodes.id[k]), taken);
 }
 
-/** The nearest node within reach of a place, or -1. */
+/** The nearest node within reach of a point, or -1. */
 function nodeAt(x, y, reach = 8) {
   let [best, least] = [-1, Infinity];
   for (let k = 0; k < drawn; k++) {
@@ -149,7 +149,7 @@ function nodeAt(x, y, reach = 8) {
   return least <= reach ? best : -1;
 }
 
-/** Highlight nodes and paths; `near` brings them close, else the view moves only if an end is out of sight. */
+/** Highlight nodes and paths. With `near`, zoom to them; otherwise move the view only if an end is outside it. */
 function light(ends, paths, near) {
   chosen.ends = ends;
   chosen.paths = paths;
@@ -167,8 +167,8 @@ function light(ends, paths, near) {
   draw();
 }
 
-function tell(parts, words) {
-  const within = get("panel").contains(document.activeElement); // a link that is about to go
+function showPanel(parts, words) {
+  const within = get("panel").contains(document.activeElement); // on a link that is about to be removed
   get("panel").replaceChildren(...parts.filter(Boolean));
   if (within) get("panel").focus({ preventScroll: true });
   get("panel").classList.toggle("empty", !words);
@@ -178,7 +178,7 @@ function tell(parts, words) {
 
 function chooseNode(k, near = false) {
   Object.assign(chosen, { node: k, edge: -1 });
-  tell(nodePanel(k), `Node ${shown(nodes.id[k])}: ${withError(nodes.value[k], nodes.stderr[k])}, ${spoken(nodes.value[k], nodes.stderr[k])}; ${counted(nodes.players[k], "player")}.`);
+  showPanel(nodePanel(k), `Node ${shown(nodes.id[k])}: ${withError(nodes.value[k], nodes.stderr[k])}, ${spoken(nodes.value[k], nodes.unclear[k])}; ${counted(nodes.players[k], "player")}.`);
   light([k], playersOf(k).flatMap((group) => group.paths).sort((p, q) => Math.abs(q.value) - Math.abs(p.value)), near);
   markRows();
 }
@@ -186,19 +186,19 @@ function chooseNode(k, near = false) {
 function chooseEdge(e) {
   Object.assign(chosen, { node: -1, edge: e });
   const ends = [edges.source[e], edges.target[e]];
-  tell(edgePanel(e), `Edge ${ends.map((k) => shown(nodes.id[k])).join(" – ")}: ${withError(edges.value[e], edges.stderr[e])}, ${spoken(edges.value[e], edges.stderr[e])}.`);
+  showPanel(edgePanel(e), `Edge ${ends.map((k) => shown(nodes.id[k])).join(" – ")}: ${withError(edges.value[e], edges.stderr[e])}, ${spoken(edges.value[e], edges.unclear[e])}.`);
   light(ends, [{ steps: ends, value: edges.value[e] }], true);
   markRows();
 }
 
-function letGo() {
+function clearSelection() {
   Object.assign(chosen, { node: -1, edge: -1 });
-  tell(emptyPanel(), "");
+  showPanel(emptyPanel(), "");
   light([], [], false);
   markRows();
 }
 
-/** The next node in a direction: near, and rather straight ahead than aside. */
+/** The next node in a direction: close, and preferably straight ahead. */
 function neighbour(dx, dy) {
   const from = chosen.node >= 0 && chosen.node < drawn ? place(chosen.node) : null;
   if (!from) return nodeAt(view.width / 2, view.height / 2, Infinity);
@@ -222,7 +222,7 @@ function onKey(event) {
   else if (event.key === "-" || event.key === "−") zoom(1 / 1.3);
   else if (event.key === "0") { fit(); draw(); }
   else if (event.key === "Enter") { if (chosen.node >= 0 || chosen.edge >= 0) get("panel").focus(); }
-  else if (event.key === "Escape") letGo();
+  else if (event.key === "Escape") clearSelection();
   else return;
   event.preventDefault();
 }
@@ -267,19 +267,19 @@ function listen() {
     if (!was || event.type !== "pointerup" || moved >= 4) return;
     const k = nodeAt(...at(event), event.pointerType === "mouse" ? 6 : 16);
     if (k >= 0) chooseNode(k);
-    else if (chosen.node >= 0 || chosen.edge >= 0) letGo();
+    else if (chosen.node >= 0 || chosen.edge >= 0) clearSelection();
   };
   canvas.addEventListener("pointerup", up);
   canvas.addEventListener("pointercancel", up);
   canvas.addEventListener("pointerleave", () => { if (hovered >= 0) { hovered = -1; draw(); } });
-  // The wheel scrolls the page until the graph has been clicked, so that nobody is caught in it.
+  // The wheel scrolls the page until the graph has been clicked, so that scrolling past the graph does not zoom it.
   canvas.addEventListener("wheel", (event) => {
     if (document.activeElement !== canvas && !event.ctrlKey) return;
     event.preventDefault();
     zoom(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0015)), ...at(event));
   }, { passive: false });
   canvas.addEventListener("keydown", onKey);
-  get("panel").addEventListener("keydown", (event) => { if (event.key === "Escape") { letGo(); canvas.focus(); } });
+  get("panel").addEventListener("keydown", (event) => { if (event.key === "Escape") { clearSelection(); canvas.focus(); } });
   get("zoom-in").addEventListener("click", () => zoom(1.4));
   get("zoom-out").addEventListener("click", () => zoom(1 / 1.4));
   get("zoom-fit").addEventListener("click", () => { fit(); draw(); });
@@ -291,14 +291,14 @@ function drawScale() {
   Object.assign(bar, { width, height });
   const ink = bar.getContext("2d");
   for (let x = 0; x < width; x++) {
-    const share = (2 * x) / (width - 1) - 1; // linear in the square root, as the colours are
+    const share = (2 * x) / (width - 1) - 1; // the colours are linear in the square root
     ink.fillStyle = colour(Math.sign(share) * share * share * strength);
     ink.fillRect(x, 0, 1, height);
   }
-  get("scale-ends").textContent = `value from ${signed(-strength)} (harms) over 0 to ${signed(strength)} (helps)`;
+  get("scale-ends").textContent = `value from ${signed(-strength)} (harms) to ${signed(strength)} (helps)`;
 }
 
-/** The search box: offers ids that contain what is typed, and chooses the one that matches. */
+/** The search box: suggests ids that contain the text, and chooses the one that matches. */
 function listenToSearch() {
   const [field, offers] = [get("find"), get("found")];
   const matches = (limit) => {
@@ -310,7 +310,7 @@ function listenToSearch() {
   const go = () => {
     const exact = rowOf.get(field.value) ?? rowOf.get(field.value.trim());
     const k = exact ?? matches(1)[0];
-    if (k === undefined) get("said").textContent = `No node in this page has an id with “${field.value}”.`;
+    if (k === undefined) get("said").textContent = `No node in this page has an id that contains “${field.value}”.`;
     else {
       chooseNode(k, true);
       canvas.scrollIntoView({ block: "nearest" });

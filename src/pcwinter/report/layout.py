@@ -1,4 +1,4 @@
-"""Edges -> positions: the components of a graph drawn one by one, then packed side by side; the same every time."""
+"""Edges -> positions of the nodes: each component is drawn alone, then all are packed; the result is deterministic."""
 
 import random
 from typing import Any
@@ -7,13 +7,13 @@ import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray
 
-MARGIN = 1.0  # between components, in mean lengths of an edge
+MARGIN = 1.0  # between components, in mean edge lengths
 ASPECT = 1.4  # width of the drawing over its height
-CELL = 0.5  # of the raster that components are packed on
+CELL = 0.5  # size of a cell of the grid on which components are packed
 
 
 def layout(n: int, ends: IntArray) -> FloatArray:
-    """(n, 2) positions of nodes 0..n-1, with y downwards and edges about 1 long; igraph does the drawing."""
+    """(n, 2) positions of nodes 0..n-1, with y pointing down and edges about 1 long; igraph computes them."""
     import igraph  # only a report needs it
 
     igraph.set_random_number_generator(random.Random(0))
@@ -30,10 +30,10 @@ def layout(n: int, ends: IntArray) -> FloatArray:
 
 
 def _draw(component: Any) -> FloatArray:  # igraph has no types
-    """One component with its corner at the origin, scaled to a mean edge length of 1."""
+    """Positions of one component, with its corner at the origin and a mean edge length of 1."""
     if component.vcount() == 1:
         return np.zeros((1, 2))
-    positions = np.array(component.layout("kk").coords)  # Kamada-Kawai: a second for a thousand nodes
+    positions = np.array(component.layout("kk").coords)  # Kamada-Kawai: about one second for 1,000 nodes
     ends = np.array(component.get_edgelist())
     length = float(np.linalg.norm(positions[ends[:, 0]] - positions[ends[:, 1]], axis=1).mean())
     positions /= length or 1.0
@@ -41,7 +41,7 @@ def _draw(component: Any) -> FloatArray:  # igraph has no types
 
 
 def _pack(drawn: list[FloatArray]) -> list[FloatArray]:
-    """Corners of boxes: of some widths to fill, the one that comes nearest to the shape of the view."""
+    """Corners of the boxes: try several total widths, and keep the one whose shape is closest to that of the view."""
     sizes = [np.ceil((positions.max(axis=0) + MARGIN) / CELL).astype(int) for positions in drawn]
     area = sum(float(size.prod()) for size in sizes)
     least = max((int(size[0]) for size in sizes), default=1)
@@ -51,9 +51,9 @@ def _pack(drawn: list[FloatArray]) -> list[FloatArray]:
 
 
 def _fill(sizes: list[IntArray], width: int) -> tuple[list[FloatArray], float]:
-    """Boxes, the large ones first, each as far up and then as far left as it finds room; and the view that takes."""
+    """Place boxes, large ones first, each as high and then as far left as possible; also the size of the view."""
     corners = [np.zeros(2)] * len(sizes)
-    depth = np.zeros(width, dtype=np.int64)  # how far down each column of cells is taken
+    depth = np.zeros(width, dtype=np.int64)  # how many cells of each column are taken, from the top
     for k in sorted(range(len(sizes)), key=lambda k: -int(sizes[k].prod())):
         across, down = sizes[k].tolist()
         top = np.lib.stride_tricks.sliding_window_view(depth, across).max(axis=1)

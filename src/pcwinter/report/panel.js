@@ -1,6 +1,6 @@
-// A chosen node or edge -> the players behind its value, in words; and the paths that the graph view highlights.
+// A chosen node or edge -> a panel with the players that make up its value, and the paths to highlight in the graph.
 
-/** The embedded players of a listed node: per labelled node its sum and its paths, each a list of nodes. */
+/** The embedded players of a listed node, grouped by labelled node: the sum of a group, and its paths as lists of nodes. */
 function playersOf(k) {
   const found = [];
   if (k >= nodes.listed) return found;
@@ -27,7 +27,7 @@ function pathItem(path) {
   path.steps.forEach((step, k) => way.append(...(k ? [" → "] : []), nodeLink(step)));
   if (path.steps.length === 1) way.append(" itself");
   const digits = decimals + 1;
-  const figure = make("span", { class: "figure" }, make("span", { class: tone(path.value) }, spoken(path.value, path.stderr)), ` ${withError(path.value, path.stderr, digits)}`);
+  const figure = make("span", { class: "figure" }, make("span", { class: tone(path.value) }, spoken(path.value, pathUnclear(path))), ` ${withError(path.value, path.stderr, digits)}`);
   return make("li", {}, way, figure);
 }
 
@@ -35,31 +35,31 @@ function facts(pairs) {
   return make("dl", {}, ...pairs.flatMap(([name, fact]) => [make("dt", {}, name), make("dd", {}, fact)]));
 }
 
-/** Whether a path never changed the model in any order, as far as the digits tell. */
+/** Whether a path changed the model in no order, up to rounding. */
 const quiet = (path) => path.value === 0 && !path.stderr;
 
 function groupSection(group) {
   const digits = decimals + 1;
-  const heading = make("p", { class: "through" }, make("span", {}, "Through ", make("strong", {}, nodeLink(group.root)), `, class ${className(group.root)}`),
+  const heading = make("p", { class: "through" }, make("span", {}, "From ", make("strong", {}, nodeLink(group.root)), `, class ${className(group.root)}`),
     make("span", { class: "figure" }, make("span", { class: tone(group.total) }, verdict(group.total)), ` ${signed(group.total, digits)}`));
   const paths = group.paths.filter((path) => !quiet(path));
   const further = group.count - paths.length;
   return make("div", { class: "root" }, heading, make("ul", {}, ...paths.map(pathItem)),
-    further ? make("p", { class: "note" }, `and ${counted(further, "weaker path")}, together ${signed(group.rest, digits)}`) : null);
+    further ? make("p", { class: "note" }, `and ${counted(further, "weaker path")} with a total of ${signed(group.rest, digits)}`) : null);
 }
 
-function headline(value, stderr) {
-  return make("p", { class: "big" }, withError(value, stderr), " ", make("span", { class: tone(value) }, spoken(value, stderr)));
+function headline(table, k) {
+  return make("p", { class: "big" }, withError(table.value[k], table.stderr[k]), " ", make("span", { class: tone(table.value[k]) }, spoken(table.value[k], table.unclear[k])));
 }
 
 const validation = (table, k) => (table.stderr_validation ? [["± validation", plain(table.stderr_validation[k])]] : []);
 
 function nodePanel(k) {
   const found = playersOf(k);
-  const missing = k >= drawn ? "It is not among the nodes that are drawn." : "";
+  const missing = k >= drawn ? "The graph does not show this node." : "";
   const parts = [
     make("h3", {}, `Node ${shown(nodes.id[k])}`),
-    headline(nodes.value[k], nodes.stderr[k]),
+    headline(nodes, k),
     facts([
       ["Class", className(k)],
       ["Labelled", nodes.labelled[k] ? "yes" : "no"],
@@ -72,20 +72,20 @@ function nodePanel(k) {
     missing && make("p", { class: "note" }, missing),
   ];
   if (k >= nodes.listed) {
-    parts.push(make("p", { class: "note" }, "Its players are not in this page, which holds those of the strongest nodes. All are in players.npz."));
+    parts.push(make("p", { class: "note" }, "This page does not list the players of this node. All players are in players.npz."));
     return parts;
   }
-  parts.push(make("h4", {}, "Players behind the value, by labelled node"));
+  parts.push(make("h4", {}, "Players that make up the value, by labelled node"));
   const loud = found.filter((group) => !group.paths.every(quiet));
   parts.push(...loud.map(groupSection));
-  if (!found.length) parts.push(make("p", { class: "note" }, "It has no player that can change the model."));
+  if (!found.length) parts.push(make("p", { class: "note" }, "None of its players can change the model."));
   const left = [];
   const leftRoots = groups.left_roots[k] + found.length - loud.length;
   if (leftRoots) {
     const paths = found.filter((group) => !loud.includes(group)).reduce((sum, group) => sum + group.count, groups.left_paths[k]);
-    left.push(`${counted(paths, "path")} from ${counted(leftRoots, loud.length ? "further labelled node" : "labelled node")}, together ${signed(groups.left_total[k], decimals + 1)}.`);
+    left.push(`${counted(paths, "path")} from ${counted(leftRoots, loud.length ? "further labelled node" : "labelled node")} with a total of ${signed(groups.left_total[k], decimals + 1)}.`);
   }
-  if (groups.null[k]) left.push(`${counted(groups.null[k], "null player")}: walks that add no edge, worth exactly 0 by definition.`);
+  if (groups.null[k]) left.push(`${counted(groups.null[k], "null player")} with a value of exactly 0, because the path adds no edge.`);
   parts.push(...left.map((line) => make("p", { class: "note" }, line)));
   return parts;
 }
@@ -98,20 +98,20 @@ function edgePanel(e) {
   const still = found.length - paths.length;
   return [
     make("h3", {}, "Edge ", nodeLink(a), " – ", nodeLink(b)),
-    headline(edges.value[e], edges.stderr[e]),
-    facts([["Classes", `${className(a)} and ${className(b)}`], ...validation(edges, e)]),
-    a >= drawn || b >= drawn ? make("p", { class: "note" }, "Not both of its ends are among the nodes that are drawn.") : null,
+    headline(edges, e),
+    facts([["Classes", `${className(a)} and ${className(b)}`], ["Within class", signed(edges.within_class[e])], ...validation(edges, e)]),
+    a >= drawn || b >= drawn ? make("p", { class: "note" }, "The graph does not show both ends of this edge.") : null,
     make("h4", {}, all ? "Players whose last step is this edge" : "Strong players whose last step is this edge"),
     make("ul", {}, ...paths.map(pathItem)),
-    still ? make("p", { class: "note" }, `${counted(still, paths.length ? "further path" : "path")} that changed the model in no order.`) : null,
-    all ? null : make("p", { class: "note" }, `${found.length ? "More of them may be" : "They are"} in players.npz only.`),
+    still ? make("p", { class: "note" }, `${counted(still, paths.length ? "further path" : "path")} did not change the model in any order.`) : null,
+    all ? null : make("p", { class: "note" }, found.length ? "This page may not list all of them. All players are in players.npz." : "This page does not list them. All players are in players.npz."),
   ].filter(Boolean);
 }
 
 function emptyPanel() {
   return [
-    make("h3", {}, "Players behind a value"),
-    make("p", {}, "Choose a node, in the graph, by its id or in the table of nodes: here you will see through which labelled nodes it helps or harms, and along which paths."),
+    make("h3", {}, "Players that make up a value"),
+    make("p", {}, "Choose a node in the graph, by its id, or in the table of nodes. This panel then shows the labelled nodes and paths through which it helps or harms the model."),
     make("p", { class: "note" }, "A path begins at a labelled node. “Unclear” means that the value is within two standard errors of zero."),
   ];
 }

@@ -1,4 +1,4 @@
-// Put it all on the page.
+// Fill the page.
 
 function repaint() {
   readPalette();
@@ -9,9 +9,10 @@ function repaint() {
 function start() {
   const lines = drawing.source.length;
   const parts = [];
-  if (drawn < nodes.of) parts.push(`Of ${counted(nodes.of, "node")} ${firstNodes(drawn)} are drawn, and thin lines of paths pass over nodes that are not`);
-  if (lines < drawing.between) parts.push(`${parts.length ? "of" : "Of"} the ${counted(drawing.between, "edge")} between them the ${lines.toLocaleString("en")} strongest are drawn`);
-  get("graph-note").textContent = `${parts.length ? `${parts.join("; ")}. ` : ""}Nodes are coloured and sized by value; choose one to see the players behind it.`;
+  if (drawn < nodes.of) parts.push(`The graph shows ${firstNodes(drawn)}, out of ${counted(nodes.of, "node")}. Where a path passes through nodes that are not shown, its line is thin.`);
+  if (lines < drawing.between) parts.push(`It shows the ${counted(lines, "edge")} with the largest absolute value, out of ${drawing.between.toLocaleString("en")} between these nodes.`);
+  parts.push("Nodes are coloured and sized by value. Choose a node to see the players that make up its value.");
+  get("graph-note").textContent = parts.join(" ");
   readPalette();
   startTables();
   listen();
@@ -19,11 +20,11 @@ function start() {
   new ResizeObserver(resize).observe(canvas);
   resize();
   drawScale();
-  letGo();
+  clearSelection();
   window.addEventListener("beforeprint", () => { for (const part of document.querySelectorAll("details")) part.open = true; });
   for (const query of ["(prefers-color-scheme: dark)", "print"]) window.matchMedia(query).addEventListener("change", repaint);
 }
 
-// For tests and for the curious: where the node with this id is drawn, in CSS pixels from the corner of the canvas.
+// For tests: the position of the node with this id, in CSS pixels from the corner of the canvas.
 window.pcwinter = { position: (id) => (rowOf.get(id) < drawn ? place(rowOf.get(id)) : null) };
 start();

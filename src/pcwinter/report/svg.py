@@ -1,4 +1,4 @@
-"""Numbers -> SVG text: scales, axes and marks. Colours are classes of page.css, for light, dark and print."""
+"""Numbers -> SVG: scales, axes and marks. Colours come from the classes in page.css, for light, dark and print."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -8,17 +8,17 @@ from unicodedata import east_asian_width
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray
-from pcwinter.report.text import escape, visible
+from pcwinter.report.escape import escape, visible
 
-WIDTH, HEIGHT = 440, 270  # of a chart, in its own units; the page scales it
-LEFT, RIGHT, TOP, BOTTOM = 70, 28, 32, 44  # room for the axes
+WIDTH, HEIGHT = 440, 270  # of a chart, in SVG units; the page scales it
+LEFT, RIGHT, TOP, BOTTOM = 70, 28, 32, 44  # margins for the axes
 
-MINUS = "\N{MINUS SIGN}"  # as wide as a plus
+MINUS = "\N{MINUS SIGN}"  # has the width of a plus sign
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A number to a position; `log` for a logarithmic one, `whole` for ticks at whole numbers only."""
+    """Maps numbers to positions; `log` makes it logarithmic, `whole` puts ticks at whole numbers only."""
 
     low: float
     high: float
@@ -49,7 +49,7 @@ class Scale:
 
 
 def round_numbers(low: float, high: float, about: int) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten, about so many of them."""
+    """About `about` multiples of 1, 2 or 5 times a power of ten."""
     raw = (high - low) / about
     ten = 10.0 ** math.floor(math.log10(raw))
     step = next(k * ten for k in (1, 2, 5, 10) if k * ten >= raw * 0.999)
@@ -57,9 +57,9 @@ def round_numbers(low: float, high: float, about: int) -> list[float]:
 
 
 def span(x: FloatArray, pad: float = 0.04) -> tuple[float, float]:
-    """Smallest and largest with some room, never of length 0."""
+    """Smallest and largest number with some room on both sides; never of length 0."""
     low, high = (float(x.min()), float(x.max())) if len(x) else (0.0, 1.0)
-    differ = high - low > 1e-9 * max(abs(low), abs(high))  # by more than rounding
+    differ = high - low > 1e-9 * max(abs(low), abs(high))  # by more than rounding errors
     room = (high - low) * pad * differ or abs(high) * 0.5 or 1.0
     return low - room, high + room
 
@@ -75,7 +75,7 @@ def upwards(low: float, high: float, *, log: bool = False, whole: bool = False) 
 
 
 def numbers(ticks: Sequence[float]) -> list[str]:
-    """Texts of ticks, with as many digits as it takes to tell them apart."""
+    """Labels of ticks, with enough digits to make them all different."""
     texts: list[str] = []
     for digits in range(4, 18):
         texts = [
@@ -87,8 +87,8 @@ def numbers(ticks: Sequence[float]) -> list[str]:
 
 
 def plain(x: float) -> str:
-    """A value with four digits, or with an exponent where those would all be 0."""
-    small = 1e-12 < abs(x) < 5e-5  # less than that is rounding
+    """A value with four digits after the point, or with an exponent if those would all be 0."""
+    small = 1e-12 < abs(x) < 5e-5  # smaller values are rounding errors
     return (f"{x:.1e}" if small else f"{round(x, 4) + 0.0:.4f}").replace("-", MINUS)
 
 
@@ -98,7 +98,7 @@ def signed(x: float) -> str:
 
 
 def text(x: float, y: float, words: str, kind: str = "", anchor: str = "middle", room: float = math.inf) -> str:
-    """Words at a place; when they need more than the room, as many letters as fit, and all of them in a title."""
+    """Text at a position; if it is wider than `room`, it is cut, and the full text becomes its title."""
     words = visible(words)
     ends = np.cumsum([_width(letter) for letter in words])
     cut = "" if not len(ends) or ends[-1] <= room else words[: int(np.searchsorted(ends, room - 13))] + "…"
@@ -107,7 +107,7 @@ def text(x: float, y: float, words: str, kind: str = "", anchor: str = "middle",
 
 
 def _width(letter: str) -> float:
-    """About how wide a letter is, rather too much than too little."""
+    """The approximate width of a letter, on the large side."""
     if letter in "MWmw@%" or east_asian_width(letter) in "WF":
         return 13.0
     return 9.5 if letter.isupper() else 7.5
@@ -120,7 +120,7 @@ def line(points: Iterable[tuple[float, float]], kind: str) -> str:
 
 
 def area(lower: Iterable[tuple[float, float]], upper: Iterable[tuple[float, float]], kind: str) -> str:
-    """What lies between two lines."""
+    """The area between two lines."""
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*lower, *reversed(list(upper))])
     return f'<polygon points="{places}" class="{kind}"/>'
 
@@ -131,7 +131,7 @@ def box(x: float, y: float, width: float, height: float, kind: str) -> str:
 
 
 def dots(x: FloatArray, y: FloatArray, kind: str) -> str:
-    """Many dots as one path of points without length: ten bytes each; the class says how wide and of what shape."""
+    """Many dots as one path of zero-length lines, ten bytes each; the class sets their size and shape."""
     if not len(x):
         return ""
     places = "".join(
@@ -141,7 +141,7 @@ def dots(x: FloatArray, y: FloatArray, kind: str) -> str:
 
 
 def axes(x: Scale, y: Scale, x_label: str, y_label: str, *, zero: bool = False) -> str:
-    """Grid, ticks and names of both axes; `zero` draws a line at height 0."""
+    """Grid, ticks and names of both axes; `zero` draws a line at y = 0."""
     left, right, bottom = LEFT, WIDTH - RIGHT, HEIGHT - BOTTOM
     parts = []
     ticks = y.ticks()
@@ -161,6 +161,6 @@ def axes(x: Scale, y: Scale, x_label: str, y_label: str, *, zero: bool = False) 
 
 
 def picture(body: str, description: str, height: float = HEIGHT) -> str:
-    """The element itself, with words for those who do not see it."""
+    """The SVG element, with a description for screen readers."""
     words = escape(description)
     return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{words}">{body}</svg>'

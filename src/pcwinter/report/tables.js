@@ -1,9 +1,9 @@
-// The tables of nodes and edges: sorted and searched over all embedded rows, drawn some hundred rows at a time.
+// The tables of nodes and edges. Sorting, search and filters cover all embedded rows; 200 rows are drawn at a time.
 
 const ROWS = 200;
 const tables = [];
 
-/** Value and two standard errors either way as a small picture, on one scale for the whole table. */
+/** A small chart of a value, plus and minus two standard errors. All rows of a table share one scale. */
 function errorBar(value, stderr, reach) {
   const x = (v) => (75 + (70 * Math.max(-reach, Math.min(reach, v))) / reach).toFixed(1);
   const parts = [makeSvg("line", { x1: 75, x2: 75, y1: 0, y2: 16, class: "axis0" })];
@@ -12,7 +12,7 @@ function errorBar(value, stderr, reach) {
   return makeSvg("svg", { viewBox: "0 0 150 16", "aria-hidden": "true" }, ...parts);
 }
 
-/** Missing numbers last; ids that are numbers by size, before words. */
+/** Missing numbers come last. Ids that are numbers are sorted by size, before other ids. */
 const collator = new Intl.Collator("en", { numeric: true });
 function compare(a, b, down) {
   if (a === null || b === null) return (a === null) - (b === null);
@@ -20,53 +20,97 @@ function compare(a, b, down) {
   return down ? -order : order;
 }
 
-function table(name, columns, count, text, choose, isChosen) {
+/** Rows as CSV, with the names and the entries of the columns that have them. */
+function asCsv(columns, rows) {
+  const quoted = (entry) => (/[",\r\n]/.test(entry) ? `"${entry.replaceAll('"', '""')}"` : entry);
+  const fields = columns.flatMap((column) => column.csv ?? []);
+  const lines = [fields.map(([name]) => name), ...rows.map((k) => fields.map(([, entry]) => entry(k) ?? ""))];
+  return lines.map((line) => `${line.map((entry) => quoted(String(entry))).join(",")}\r\n`).join("");
+}
+
+function save(filename, text) {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  make("a", { href: url, download: filename }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+/**
+ * Fill one table.
+ *   name      "nodes" or "edges", the start of the ids of its elements
+ *   thing     what a row is, in the singular, for the line with the counts
+ *   count     the number of rows
+ *   text      row -> the texts that the search looks at
+ *   filters   [select, (row, choice) -> whether to keep the row]
+ *   choose    what a click on a row does
+ *   isChosen  row -> whether it is the chosen one
+ */
+function table({ name, thing, columns, count, text, filters, choose, isChosen }) {
   const element = get(`${name}-table`);
-  const state = { by: columns.findIndex((column) => column.start), down: true, limit: ROWS, rows: [] };
+  const state = { by: columns.findIndex((column) => column.start), down: true, limit: ROWS, rows: [], filtered: false };
   const body = make("tbody");
+  const restart = () => { state.limit = ROWS; arrange(); };
   const heads = columns.map((column, c) => {
     if (!column.key) return make("th", { scope: "col", class: column.screen ? "screen" : "" }, make("span", { class: "head" }, column.title));
     const press = () => {
       state.down = state.by === c ? !state.down : typeof column.key(0) === "number";
       state.by = c;
-      state.limit = ROWS;
-      arrange();
+      restart();
     };
     return make("th", { scope: "col", class: column.right ? "right" : "" }, make("button", { type: "button", onclick: press }, column.title),
       make("span", { class: "head printed", "aria-hidden": "true" }, column.title));
   });
   element.append(make("thead", {}, make("tr", {}, ...heads)), body);
 
+  function makeRow(k) {
+    const classes = [isChosen(k) && "chosen", data[name].unclear[k] && "unclear"].filter(Boolean).join(" ");
+    const row = make("tr", { class: classes, onclick: (event) => { if (!event.target.closest("a, button")) choose(k); } },
+      ...columns.map((column) => make("td", { class: [column.right && "right", !column.key && "bar", column.screen && "screen"].filter(Boolean).join(" ") }, column.cell(k))));
+    row.dataset.row = k;
+    return row;
+  }
+
   function render() {
-    body.replaceChildren(...state.rows.slice(0, state.limit).map((k) => {
-      const row = make("tr", { class: isChosen(k) ? "chosen" : "", onclick: (event) => { if (!event.target.closest("a, button")) choose(k); } },
-        ...columns.map((column) => make("td", { class: [column.right && "right", !column.key && "bar", column.screen && "screen"].filter(Boolean).join(" ") }, column.cell(k))));
-      row.dataset.row = k;
-      return row;
-    }));
-    const hidden = Math.max(0, state.rows.length - state.limit);
-    if (hidden === 0 && document.activeElement === get(`${name}-more`)) element.parentElement.focus({ preventScroll: true });
-    get(`${name}-more`).hidden = hidden === 0;
-    get(`${name}-more`).textContent = `Show ${Math.min(ROWS, hidden)} more of ${hidden.toLocaleString("en")}`;
+    const found = state.rows.length;
+    const drawnRows = Math.min(found, state.limit);
+    const hidden = found - drawnRows;
+    body.replaceChildren(...state.rows.slice(0, drawnRows).map(makeRow));
+    const more = get(`${name}-more`);
+    if (hidden === 0 && document.activeElement === more) element.parentElement.focus({ preventScroll: true });
+    more.hidden = hidden === 0;
+    more.textContent = hidden > ROWS ? `Show ${ROWS} more` : `Show the remaining ${hidden}`;
+    const matching = state.filtered && hidden ? `${counted(found, `matching ${thing}`)} (${count.toLocaleString("en")} in total)` : counted(count, thing);
+    get(`${name}-count`).textContent = `Showing ${drawnRows.toLocaleString("en")} of ${matching}`;
+    get(`${name}-download`).disabled = found === 0;
   }
 
   function arrange() {
     const words = get(`${name}-search`).value.trim().toLowerCase();
+    const active = filters.filter(([select]) => select.value !== "");
+    const fits = (k) => active.every(([select, keep]) => keep(k, Number(select.value))) && (!words || text(k).some((part) => part.toLowerCase().includes(words)));
     const rows = [];
-    for (let k = 0; k < count; k++) if (!words || text(k).some((part) => part.toLowerCase().includes(words))) rows.push(k);
+    for (let k = 0; k < count; k++) if (fits(k)) rows.push(k);
     const key = columns[state.by].key;
     rows.sort((a, b) => compare(key(a), key(b), state.down) || a - b);
     state.rows = rows;
+    state.filtered = Boolean(words) || active.length > 0;
     heads.forEach((head, c) => { if (columns[c].key) head.setAttribute("aria-sort", c === state.by ? (state.down ? "descending" : "ascending") : "none"); });
-    get(`${name}-count`).textContent = words ? `${rows.length.toLocaleString("en")} of ${count.toLocaleString("en")}` : "";
     render();
   }
 
-  get(`${name}-search`).addEventListener("input", () => { state.limit = ROWS; arrange(); });
+  get(`${name}-search`).addEventListener("input", restart);
+  for (const [select] of filters) select.addEventListener("change", restart);
   get(`${name}-more`).addEventListener("click", () => { state.limit += ROWS; render(); });
-  const mark = () => { for (const row of body.rows) row.classList.toggle("chosen", isChosen(Number(row.dataset.row))); };
-  tables.push(mark);
+  get(`${name}-download`).addEventListener("click", () => save(`${name}.csv`, asCsv(columns, state.rows)));
+  tables.push(() => { for (const row of body.rows) row.classList.toggle("chosen", isChosen(Number(row.dataset.row))); });
   arrange();
+}
+
+/** The select with the classes that occur; without at least two of them it is hidden. */
+function classSelect(id, kinds) {
+  const found = [...new Set(kinds)].sort((a, b) => a - b);
+  get(id).append(...found.map((kind) => make("option", { value: kind }, shown(classes[kind]))));
+  get(id).hidden = found.length < 2;
+  return get(id);
 }
 
 function markRows() {
@@ -75,39 +119,82 @@ function markRows() {
 
 function startTables() {
   const reachOf = (part, n) => Math.max(...part.value.slice(0, n).map((v, k) => Math.abs(v) + 2 * (part.stderr[k] ?? 0)), 0) || 1;
-  const few = (n, of, things, which) => (n < of ? `Of ${counted(of, things)} ${which} are listed; all are in ${things}s.csv. ` : "");
-  const bars = "The figure after ± is one standard error; the bars reach two of them either way.";
-  const numeric = (part, name, title, start = false) => ({ title, key: (k) => part[name][k], right: true, start, cell: (k) => signed(part[name][k]) });
-  const error = (part, name, title) => ({ title, key: (k) => part[name][k], right: true, cell: (k) => plain(part[name][k]) });
-  const extra = (part) => (part.stderr_validation ? [error(part, "stderr_validation", "± validation")] : []);
-  const whole = (name, title) => ({ title, key: (k) => nodes[name][k], right: true, cell: (k) => nodes[name][k].toLocaleString("en") });
+  const errors = (part) => (part.stderr.some((error) => error > 0)
+    ? ["The number after ± is one standard error. The bars extend two standard errors to each side.",
+      "A muted row marked “unclear” has a value within two standard errors of zero, so its sign may be due to chance."] : []);
+  const listed = (n, of, thing, which) => (n < of ? [`This table lists ${which}, out of ${counted(of, thing)}. All are in ${thing}s.csv.`] : []);
+  const download = "“Download CSV” saves all matching rows, with the numbers rounded as in the table.";
+
+  const number = (part, name, title, show, start = false) => ({ title, key: (k) => part[name][k], right: true, start, cell: (k) => show(part[name][k]), csv: [[name, (k) => part[name][k]]] });
+  const value = (part) => number(part, "value", "Value", signed, true);
+  const error = (part) => number(part, "stderr", "±", plain);
+  const validationError = (part) => (part.stderr_validation ? [number(part, "stderr_validation", "± validation", plain)] : []);
+  const whole = (name, title) => number(nodes, name, title, (n) => n.toLocaleString("en"));
+  const effectOf = (part) => (k) => (part.unclear[k] ? "unclear" : verdict(part.value[k]));
+  const effect = (part) => ({
+    title: "Effect", key: effectOf(part), csv: [["effect", effectOf(part)]],
+    cell: (k) => (part.unclear[k] ? make("abbr", { title: "within two standard errors of zero" }, "unclear") : make("span", { class: tone(part.value[k]) }, verdict(part.value[k]))),
+  });
 
   const nodeReach = reachOf(nodes, nodes.listed);
-  get("nodes-note").textContent = `${few(nodes.listed, nodes.of, "node", firstNodes(nodes.listed))}${bars} “Value of paths” counts all players whose path contains the node; “Distance” is the fewest steps from a labelled one. Choose a node to see its players.`;
-  table("nodes", [
-    { title: "Node", key: (k) => nodes.id[k], cell: (k) => nodeLink(k, true) },
-    { title: "Class", key: className, cell: className },
-    { title: "Labelled", key: (k) => nodes.labelled[k], cell: (k) => (nodes.labelled[k] ? "yes" : "no") },
-    numeric(nodes, "value", "Value", true),
-    error(nodes, "stderr", "±"),
-    { title: "Value with error bar", cell: (k) => errorBar(nodes.value[k], nodes.stderr[k], nodeReach) },
-    ...extra(nodes),
-    numeric(nodes, "value_path", "Value of paths"),
-    whole("degree", "Degree"), whole("distance", "Distance"), whole("players", "Players"),
-  ], nodes.listed, (k) => [nodes.id[k], className(k)], (k) => chooseNode(k, true), (k) => chosen.node === k);
+  get("nodes-note").textContent = [
+    ...listed(nodes.listed, nodes.of, "node", firstNodes(nodes.listed)), ...errors(nodes),
+    "“Value of paths” counts all players whose path contains the node. “Distance” is the number of steps from the nearest labelled node.",
+    "Choose a node to see its players.", download,
+  ].join(" ");
+  table({
+    name: "nodes",
+    thing: nodes.listed < nodes.of ? "listed node" : "node",
+    columns: [
+      { title: "Node", key: (k) => nodes.id[k], cell: (k) => nodeLink(k, true), csv: [["node", (k) => nodes.id[k]]] },
+      value(nodes),
+      error(nodes),
+      effect(nodes),
+      { title: "Class", key: className, cell: className, csv: [["class", className]] },
+      { title: "Labelled", key: (k) => nodes.labelled[k], cell: (k) => (nodes.labelled[k] ? "yes" : "no"), csv: [["labelled", (k) => (nodes.labelled[k] ? "True" : "False")]] },
+      { title: "Value with error bar", cell: (k) => errorBar(nodes.value[k], nodes.stderr[k], nodeReach) },
+      ...validationError(nodes),
+      { ...number(nodes, "value_path", "Value of paths", signed), csv: ["value_path", "stderr_path"].map((name) => [name, (k) => nodes[name][k]]) },
+      whole("degree", "Degree"), whole("distance", "Distance"), whole("players", "Players"),
+    ],
+    count: nodes.listed,
+    text: (k) => [nodes.id[k], className(k)],
+    filters: [
+      [classSelect("nodes-class", nodes.kind.slice(0, nodes.listed)), (k, kind) => nodes.kind[k] === kind],
+      [get("nodes-labelled"), (k, labelled) => nodes.labelled[k] === labelled],
+    ],
+    choose: (k) => chooseNode(k, true),
+    isChosen: (k) => chosen.node === k,
+  });
 
   const [a, b] = [(e) => edges.source[e], (e) => edges.target[e]];
-  const edgeReach = reachOf(edges, edges.value.length);
-  get("edges-note").textContent = `${few(edges.value.length, edges.of, "edge", `the ${edges.value.length.toLocaleString("en")} strongest`)}${bars} Choose an edge to see it in the graph.`;
+  const count = edges.value.length;
+  const edgeReach = reachOf(edges, count);
+  get("edges-note").textContent = [
+    ...listed(count, edges.of, "edge", `the ${counted(count, "edge")} with the largest absolute value`), ...errors(edges),
+    "“Within class” is the value of the edge compared with the average edge of its class. The class is that of the labelled nodes whose paths end with the edge.",
+    "Choose an edge to see it in the graph.", download,
+  ].join(" ");
   const classesOf = (e) => (className(a(e)) === className(b(e)) ? className(a(e)) : `${className(a(e))} – ${className(b(e))}`);
-  table("edges", [
-    { title: "Source", key: (e) => nodes.id[a(e)], cell: (e) => nodeLink(a(e), true) },
-    { title: "Target", key: (e) => nodes.id[b(e)], cell: (e) => nodeLink(b(e), true) },
-    { title: "Classes", key: classesOf, cell: classesOf },
-    numeric(edges, "value", "Value", true),
-    error(edges, "stderr", "±"),
-    { title: "Value with error bar", cell: (e) => errorBar(edges.value[e], edges.stderr[e], edgeReach) },
-    ...extra(edges),
-    { title: "In the graph", screen: true, cell: (e) => make("a", { href: "#graph", "aria-label": `Show edge ${nodes.id[a(e)]} – ${nodes.id[b(e)]} in the graph`, onclick: () => chooseEdge(e) }, "show") },
-  ], edges.value.length, (e) => [nodes.id[a(e)], nodes.id[b(e)], className(a(e)), className(b(e))], (e) => chooseEdge(e), (e) => chosen.edge === e);
+  table({
+    name: "edges",
+    thing: count < edges.of ? "listed edge" : "edge",
+    columns: [
+      { title: "Source", key: (e) => nodes.id[a(e)], cell: (e) => nodeLink(a(e), true), csv: [["source", (e) => nodes.id[a(e)]]] },
+      { title: "Target", key: (e) => nodes.id[b(e)], cell: (e) => nodeLink(b(e), true), csv: [["target", (e) => nodes.id[b(e)]]] },
+      value(edges),
+      error(edges),
+      effect(edges),
+      number(edges, "within_class", "Within class", signed),
+      { title: "Classes", key: classesOf, cell: classesOf, csv: [["source_class", (e) => className(a(e))], ["target_class", (e) => className(b(e))]] },
+      { title: "Value with error bar", cell: (e) => errorBar(edges.value[e], edges.stderr[e], edgeReach) },
+      ...validationError(edges),
+      { title: "In the graph", screen: true, cell: (e) => make("a", { href: "#graph", "aria-label": `Show edge ${nodes.id[a(e)]} – ${nodes.id[b(e)]} in the graph`, onclick: () => chooseEdge(e) }, "show") },
+    ],
+    count,
+    text: (e) => [nodes.id[a(e)], nodes.id[b(e)], className(a(e)), className(b(e))],
+    filters: [[classSelect("edges-class", [...edges.source, ...edges.target].map((k) => nodes.kind[k])), (e, kind) => nodes.kind[a(e)] === kind || nodes.kind[b(e)] === kind]],
+    choose: (e) => chooseEdge(e),
+    isChosen: (e) => chosen.edge === e,
+  });
 }

@@ -1,4 +1,4 @@
-"""Foreign text -> text to show: what cannot be seen, or would turn a line around, is spelt out."""
+"""Text from the user's files -> text that is safe to show: hidden characters become visible, HTML is escaped."""
 
 import html
 import re
@@ -7,10 +7,10 @@ HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud80
 
 
 def visible(words: str) -> str:
-    """The words with control characters, overrides of direction and halves of characters by their numbers."""
+    r"""The text with control characters, direction overrides and lone surrogates written as \uXXXX."""
     return HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", words)
 
 
 def escape(words: str) -> str:
-    """The words as HTML."""
+    """The text as HTML."""
     return html.escape(visible(words))

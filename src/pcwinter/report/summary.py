@@ -1,20 +1,20 @@
-"""Run -> words: what was valued, how it ended, what the numbers mean, and what was asked for, as HTML."""
+"""Run -> the text of the page: its title, warnings, main figures, what the numbers mean, and the settings."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from pcwinter.report.escape import escape
 from pcwinter.report.facts import Facts, exact, limits
 from pcwinter.report.svg import MINUS, plain
-from pcwinter.report.text import escape
 from pcwinter.runs.read import Run
 
 METRICS = {
     "accuracy": "accuracy on the validation nodes (0.01 is one percentage point)",
     "macro-f1": "macro-averaged F1 score on the validation nodes",
-    "probability": "mean probability that it gives to the true class of a validation node",
-    "log-likelihood": "mean log-likelihood of the true classes of the validation nodes",
+    "probability": "mean predicted probability of the true class, over the validation nodes",
+    "log-likelihood": "mean log-likelihood of the true class, over the validation nodes",
 }
 
 
@@ -24,7 +24,7 @@ def title(run: Run) -> str:
 
 
 def warnings(run: Run) -> str:
-    """A box with the run's warnings, or nothing."""
+    """A box with the warnings of the run, exactly as they were written; empty if there are none."""
     items = "".join(f"<li>{escape(warning)}</li>" for warning in run.story["warnings"])
     if not items:
         return ""
@@ -35,41 +35,46 @@ def warnings(run: Run) -> str:
 
 
 def numbers(run: Run, known: Facts) -> str:
-    """The figures at the top: utilities, and how much was valued."""
+    """The figures at the top: the validation metric, and what was valued."""
     story = run.story
     edges = _count(len(known.edge_value), "edge")
     pairs = [
-        (plain(story["utility_full"]), f"{story['asked']['metric']} with everything"),
-        (plain(story["utility_roots"]), "labelled nodes alone, without edges"),
+        (plain(story["utility_full"]), f"validation {story['asked']['metric']} with everything"),
+        (plain(story["utility_roots"]), "with labelled nodes only"),
         (plain(story["utility_empty"]), "with nothing"),
         (f"{len(known.ids):,}", f"nodes valued, {known.labelled.sum():,} of them labelled"),
         (edges.split()[0], f"{edges.split()[1]} valued"),
-        (f"{story['n_players']:,}", f"players, up to {_count(run.paths.shape[1] - 1, 'step')} from a labelled node"),
-        (f"{story['permutations']:,}", "orders, all there are" if exact(run) else "orders sampled"),
+        (
+            f"{story['n_players']:,}",
+            f"players: paths of up to {_count(run.paths.shape[1] - 1, 'step')} from a labelled node",
+        ),
+        (f"{story['permutations']:,}", "orders: all that exist" if exact(run) else "orders sampled"),
     ]
     return "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(figure)}</dd></div>" for figure, name in pairs)
 
 
 def meaning(run: Run, known: Facts) -> list[str]:
-    """Three sentences: what a value is, what its error covers, what the values add up to."""
+    """Three items: what a value is, what its error covers, what the values add up to."""
     story = run.story
     metric = METRICS.get(story["asked"]["metric"], story["asked"]["metric"])
     drawn = "all permitted" if exact(run) else "the sampled"
     value = (
-        f"A value is a share of the model's {metric}: the mean, over {drawn} orders in which the players join, "
-        "of how much that figure changes when the players of a node or an edge join; above zero they help the model, "
-        "below zero they harm it."
+        f"A value is a share of the model's {metric}. Players join the model one at a time. The value of a node or an "
+        f"edge is how much its players change that figure when they join, averaged over {drawn} orders. Above zero "
+        "they help the model; below zero they harm it."
     )
     if exact(run):
-        error = "All orders were enumerated, so that there is no sampling error"
+        error = "All orders were enumerated, so there is no sampling error."
     elif story["permutations"] == 1:
-        error = "One order gives no standard error, so that nothing here says how far the values are from exact ones"
+        error = "One order gives no standard error, so the precision of the values is unknown."
     else:
-        error = "The figure after ± is one standard error and covers the sampling of orders only"
-        error += ", not the choice of the validation nodes, of the split or of the head"
+        error = (
+            "The number after ± is one standard error. It covers the sampling of orders only, not the choice of the "
+            "validation nodes, the split or the head."
+        )
     if "stderr_validation" in run.nodes:
-        error += "; the one called validation covers the choice of the validation nodes"
-    return [value, error + ".", _sum(run, known)]
+        error += " “± validation” is the standard error from the choice of the validation nodes."
+    return [value, error, _sum(run, known)]
 
 
 def _sum(run: Run, known: Facts) -> str:
@@ -80,13 +85,14 @@ def _sum(run: Run, known: Facts) -> str:
     if any(story["asked"]["truncation"] or ()):
         shares = ", ".join(f"{share:g}" for share in story["asked"]["truncation"])
         return (
-            f"Because of the truncation ({shares}), players that an order leaves out count as 0 in it, so that values "
-            f"do not add up: the nodes sum to {plain(nodes)}, while the model gains {difference} from nothing to all."
+            f"The run was truncated ({shares}). Players that an order leaves out count as 0 in it, so the values do "
+            f"not add up: the nodes sum to {plain(nodes)}, but the model gains {difference} between nothing and "
+            "everything."
         )
     return (
-        f"The values of the nodes add up to what the model gains from nothing to everything, {difference}; those of "
-        f"the edges add up to {plain(edges)} of it, and the other {plain(nodes - edges)} belong to the labelled nodes "
-        "themselves."
+        f"The values of the nodes add up to what the model gains between nothing and everything: {difference}. The "
+        f"edges account for {plain(edges)} of it, and the labelled nodes themselves for the other "
+        f"{plain(nodes - edges)}."
     )
 
 
@@ -95,27 +101,27 @@ def _count(n: int, thing: str) -> str:
 
 
 def settings(run: Run) -> str:
-    """Tables of all that identifies the run."""
+    """Tables of the settings, the head, the graph, the work done and the versions."""
     story = run.story
     counts = {
         "nodes": story["nodes"],
         "edges": story["edges"],
-        "edges of the training graph": story["training_edges"],
-        "edges cut by the inductive split": story["cut_edges"],
+        "edges in the training graph": story["training_edges"],
+        "edges removed by the inductive split": story["cut_edges"],
         "labelled nodes": story["labelled"],
         "validation nodes": story["validation"],
         "fingerprint": story["fingerprint"][:12],
     }
     work = {
         "orders": story["permutations"],
-        "steps of walks": story["visited"],
-        "utilities computed": story["evaluations"],
-        "seconds of preparation": f"{story['setup_seconds']:.2f}",
-        "seconds of walks": f"{story['seconds']:.2f}",
-        **{f"asked: {name.replace('_', ' ')}": limit for name, limit in limits(run).items()},
+        "players visited": story["visited"],
+        "models evaluated": story["evaluations"],
+        "preparation, in seconds": f"{story['setup_seconds']:.2f}",
+        "sampling, in seconds": f"{story['seconds']:.2f}",
+        **{f"limit: {name.replace('_', ' ')}": limit for name, limit in limits(run).items()},
     }
     head = {"head": story["head"], **(story["calibration"] or {})}
-    parts = {"Asked for": story["asked"], "Head": head, "Graph": counts, "Work": work, "Versions": story["versions"]}
+    parts = {"Settings": story["asked"], "Head": head, "Graph": counts, "Work": work, "Versions": story["versions"]}
     return "".join(_table(name, entries) for name, entries in parts.items())
 
 
