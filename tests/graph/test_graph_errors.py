@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from pcwinter.graph.features import normalize_features
 from pcwinter.graph.graph import Graph
-from pcwinter.heads.softmax import Softmax
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 2)]
 LABELS = [0, 1, -1, 0, 1, 0, -1]
@@ -188,29 +187,6 @@ def test_an_unknown_normalization_is_refused() -> None:
 def test_normalization_checks_what_it_gets() -> None:
     with pytest.raises(ValueError, match="row 4 of features is not finite"):
         normalize_features(with_nan(np.asarray), "row")
-
-
-# ---- Softmax
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"learning_rate": 0.0}, r"learning_rate is 0\.0, expected a positive number"),
-        ({"learning_rate": np.nan}, "learning_rate is nan"),
-        ({"epochs": 0}, "epochs is 0, expected a whole number of at least 1"),
-        ({"epochs": 1.5}, r"epochs is 1\.5"),
-        ({"weight_decay": -1.0}, r"weight_decay is -1\.0, expected 0 or a positive number"),
-    ],
-)
-def test_a_recipe_is_checked(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        Softmax(**changes)
-
-
-def test_a_graph_has_the_default_recipe_unless_given() -> None:
-    assert build().recipe == Softmax(learning_rate=0.01, epochs=200, weight_decay=5e-4)
-    assert build(recipe=Softmax(epochs=30)).recipe.epochs == 30
 
 
 # ---- ids and classes
