@@ -142,7 +142,7 @@ def test_progress_chunks_and_workers(head: Ridge | Softmax, workers: int, monkey
         heard: list[tuple[int, int]] = []
         whole = left_out(graph, head, metric="log-likelihood")
         for size in ("CHUNK", "MODELS"):
-            monkeypatch.setattr(f"pcwinter.left_out.{size}", 3)
+            monkeypatch.setattr(f"pcwinter.baselines.leave_one_out.{size}", 3)
         parts = left_out(graph, head, metric="log-likelihood", workers=workers, progress=partial(note, heard))
         monkeypatch.undo()
         assert (parts.value == whole.value).all()
