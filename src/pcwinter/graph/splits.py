@@ -45,6 +45,7 @@ def random_split(
 def fresh_split(graph: Graph, seed: int) -> Graph:
     """The same graph with a new random split of the same sizes, and the same number of training nodes per class.
 
+    >>> from pcwinter import load
     >>> fresh_split(load("demo"), seed=5).train.tolist() == load("demo", seed=5).train.tolist()
     True
     """

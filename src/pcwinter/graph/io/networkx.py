@@ -42,7 +42,7 @@ def from_networkx(
 
 
 def read_networkx(path: Path, gml: bool, normalize: str) -> Graph:
-    """The graph in a file. Its class attribute is `class`, in GraphML also `label`, which in GML is the name."""
+    """The graph in a file. The class is the attribute `class`; in GraphML it may be `label`."""
     kind = "GML" if gml else "GraphML"
     try:
         import networkx as nx
