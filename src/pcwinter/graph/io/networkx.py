@@ -35,9 +35,7 @@ def from_networkx(
     """
     normalize_features([[1.0]], normalize)
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_multigraph")):
-        raise ValueError(
-            f"graph is of type {type(graph).__name__}, but from_networkx needs a NetworkX graph: pass networkx.Graph(...)"
-        )
+        raise ValueError(f"graph is of type {type(graph).__name__}, but from_networkx needs a NetworkX graph")
     return _from_networkx(graph, "the NetworkX graph", label, split, features, normalize)
 
 
