@@ -186,7 +186,7 @@ class RidgeWalker:
             reason = "" if self.metric.code == ACCURACY else f", {self.metric.name} needs all validation nodes at once,"
             least = (fixed + at_once * each) / 2**20
             raise ValueError(
-                f"the ridge head needs at least {least:,.0f} MB of memory{reason} but may use only {limit / 2**20:,.0f} MB"
+                f"the ridge head needs at least {least:,.0f} MB of memory{reason} but may use {limit / 2**20:,.0f} MB"
                 ": raise memory, or use fewer labelled nodes or hops"
             )
         bounds = np.linspace(0, n, -(-n // fits) + 1).astype(int).tolist()
