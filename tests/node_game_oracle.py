@@ -1,10 +1,14 @@
-"""The game among nodes from its definition, dense and from scratch: the slow twin of `induced` and `left_out`."""
+"""The game among nodes from its definition, dense and from scratch: the slow twin of `pcwinter.baselines`."""
+
+from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from oracles import dense_power, log_likelihood, ridge_scores, validation_rows
+from oracles import dense_power, log_likelihood, make_graph, ridge_scores, validation_rows
+from pcwinter.baselines.ranking import Ranking, near_nodes
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
@@ -12,6 +16,10 @@ from torch_loop import torch_loop
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+RIDGE = Ridge(0.7, 0.8, 0.4)
+TINY = make_graph(
+    [(0, 2), (0, 3), (1, 3), (3, 4), (2, 4)], [0, 1], n=6, n_val=20
+)  # five players; 5 is out of reach
 
 
 def induced_rows(graph: Graph, hops: int, members: Mask, training: Floats | None = None) -> Floats:
@@ -80,3 +88,31 @@ def mask_of(graph: Graph, nodes: npt.NDArray[np.int64]) -> Mask:
     mask = np.zeros(graph.n_nodes, dtype=np.bool_)
     mask[nodes] = True
     return mask
+
+
+def coalitions(n: int) -> npt.NDArray[np.bool_]:
+    """(2^n, n) all coalitions."""
+    return np.array(list(product([False, True], repeat=n)))
+
+
+def semivalue(graph: Graph, metric: str, weight: Callable[[int], float], hops: int = 2) -> Floats:
+    """(p,) sum over S without i of weight(|S|) (U(S + i) - U(S)), with U from its dense definition."""
+    nodes = near_nodes(graph, hops)
+    whole = mask_of(graph, nodes)
+    utility = {
+        tuple(c): induced_utility(graph, hops, mask_of(graph, nodes[c]), RIDGE, metric, whole)
+        for c in coalitions(len(nodes))
+    }
+    total = np.zeros(len(nodes))
+    for i in range(len(nodes)):
+        for without in coalitions(len(nodes)):
+            if not without[i]:
+                joined = without.copy()
+                joined[i] = True
+                total[i] += weight(int(without.sum())) * (utility[tuple(joined)] - utility[tuple(without)])
+    return total
+
+
+def within(ranking: Ranking, expected: Floats, stderrs: float = 4.0) -> bool:
+    """Whether every value lies within some standard errors of the expected one."""
+    return bool((np.abs(ranking.value - expected) <= stderrs * ranking.stderr + 1e-12).all())

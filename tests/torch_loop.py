@@ -3,12 +3,11 @@
 import numpy as np
 import torch
 
-from oracles import Ints
-from pcwinter._util.arrays import Sparse
+from pcwinter._util.arrays import IntArray, Sparse
 from pcwinter.heads.softmax import Softmax
 
 
-def torch_loop(rows: Sparse, labels: Ints, n_classes: int, recipe: Softmax) -> tuple[np.ndarray, np.ndarray]:
+def torch_loop(rows: Sparse, labels: IntArray, n_classes: int, recipe: Softmax) -> tuple[np.ndarray, np.ndarray]:
     """The authors' procedure, in double precision and started at zero."""
     layer = torch.nn.Linear(rows.shape[1], n_classes, dtype=torch.float64)
     torch.nn.init.zeros_(layer.weight)

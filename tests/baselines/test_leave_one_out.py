@@ -115,7 +115,7 @@ def without(game: NodeGame, items: npt.NDArray[np.int64]) -> tuple[Floats, int]:
 @HOPS
 def test_everything_is_put_back(head: Ridge | Softmax, hops: int) -> None:
     graph = random_graph(13, n=16, probability=0.2, n_train=4, n_classes=2, n_val=20)
-    game = node_game(graph, hops=hops, metric=METRICS["log-likelihood"], head=head, reach=hops + 1)
+    game = node_game(graph, hops=hops, metric="log-likelihood", head=head, reach=hops + 1)
     inside = np.isin(all_edges(graph), game.nodes).all(axis=1)
     edges = np.searchsorted(game.nodes, all_edges(graph)[inside])
     for items in (edges, np.arange(game.n_players)):
@@ -142,7 +142,7 @@ def test_progress_chunks_and_workers(head: Ridge | Softmax, workers: int, monkey
         heard: list[tuple[int, int]] = []
         whole = left_out(graph, head, metric="log-likelihood")
         for size in ("CHUNK", "MODELS"):
-            monkeypatch.setattr(f"pcwinter.left_out.{size}", 3)
+            monkeypatch.setattr(f"pcwinter.baselines.leave_one_out.{size}", 3)
         parts = left_out(graph, head, metric="log-likelihood", workers=workers, progress=partial(note, heard))
         monkeypatch.undo()
         assert (parts.value == whole.value).all()

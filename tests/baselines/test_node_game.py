@@ -8,12 +8,14 @@ import pytest
 
 from node_game_oracle import Mask, induced_rows, induced_scores, induced_utility, mask_of, utility_of
 from oracles import distances, make_graph, random_graph
-from pcwinter.baselines.node_game import PATIENCE, NodeGame, node_game
+from pcwinter import baselines, stopping
+from pcwinter.baselines.node_game import PATIENCE, NodeGame, complete_head, node_game
 from pcwinter.game.metrics import ACCURACY, METRICS
 from pcwinter.game.protocol import Order, marginals
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.ridge.head import Ridge
-from pcwinter.heads.softmax import Softmax
+from pcwinter.heads.softmax import Softmax, softmax_for
+from pcwinter.valuation import value
 
 Ints = npt.NDArray[np.int64]
 RIDGE = Ridge(0.7, 0.8, 0.4)
@@ -23,7 +25,7 @@ RECIPE = Softmax(0.1, 12, 5e-4)
 def game_of(
     graph: Graph, hops: int, metric: str = "accuracy", head: Ridge | Softmax = RIDGE, **options: float
 ) -> NodeGame:
-    return node_game(graph, hops=hops, metric=METRICS[metric], head=head, tolerance=options.get("tolerance", 0.0))
+    return node_game(graph, hops=hops, metric=metric, head=head, tolerance=options.get("tolerance", 0.0))
 
 
 def order_of(players: Ints) -> Order:
@@ -68,14 +70,14 @@ def test_every_prefix_equals_the_definition(hops: int, metric: str, seed: int) -
 def test_players_are_the_nodes_within_reach(hops: int) -> None:
     path = make_graph([(k, k + 1) for k in range(6)], [0, 7], n=8)
     assert game_of(path, hops).nodes.tolist() == [*range(hops + 1), 7]
-    wider = node_game(path, hops=hops, metric=METRICS["accuracy"], head=RIDGE, reach=hops + 1)
+    wider = node_game(path, hops=hops, metric="accuracy", head=RIDGE, reach=hops + 1)
     assert wider.nodes.tolist() == [*range(hops + 2), 7]
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
 def test_a_wider_reach_has_the_rows_of_the_whole_training_graph(hops: int) -> None:
     graph = random_graph(4, n=30, probability=0.08, n_train=3, n_classes=3, n_val=25)
-    game = node_game(graph, hops=hops, metric=METRICS["log-likelihood"], head=RIDGE, reach=hops + 1)
+    game = node_game(graph, hops=hops, metric="log-likelihood", head=RIDGE, reach=hops + 1)
     everybody = np.ones(graph.n_nodes, dtype=np.bool_)
     expected = induced_utility(graph, hops, everybody, RIDGE, "log-likelihood", everybody)
     assert game.full == pytest.approx(expected, abs=1e-12)
@@ -213,13 +215,43 @@ def test_marginals_of_a_walk_add_up(kind: type) -> None:
 @pytest.mark.parametrize("hops", [1, 2, 3])
 def test_only_nodes_near_labelled_ones_have_vectors(hops: int) -> None:
     graph = random_graph(10, n=60, probability=0.04, n_train=4, n_classes=2, n_val=10)
-    game = node_game(graph, hops=hops, metric=METRICS["accuracy"], head=RIDGE, reach=hops + 1)
+    game = node_game(graph, hops=hops, metric="accuracy", head=RIDGE, reach=hops + 1)
     near = np.min([distances(graph.training.toarray(), int(r)) for r in graph.train], axis=0)
     assert len(game.place.vectors) == (near <= hops).sum() < game.n_players
 
 
-def test_a_head_must_be_complete() -> None:
-    with pytest.raises(ValueError, match="lacks penalty or bias"):
-        game_of(random_graph(1), 2, head=Ridge(penalty=1.0))
+def test_an_incomplete_head_is_calibrated() -> None:
+    graph = random_graph(1)
+    found = complete_head(graph, Ridge(penalty=1.0))
+    assert isinstance(found, Ridge)
+    assert found.penalty == 1.0
+    assert found.bias is not None
+    game = game_of(graph, 2, head=Ridge(penalty=1.0))
+    assert (game.place.penalty, game.place.constant) == (1.0, found.bias**2)
+
+
+@pytest.mark.filterwarnings("ignore:the edges harm the model")
+def test_heads_are_those_of_value() -> None:
+    graph = random_graph(3)
+    assert complete_head(graph, "softmax") == softmax_for(graph)
+    seven = Softmax(epochs=7)
+    assert complete_head(graph, seven) is seven
+    assert complete_head(graph, RIDGE) is RIDGE
+    found = complete_head(graph, "ridge")
+    used = value(graph, stop=stopping.permutations(1)).calibration
+    assert isinstance(found, Ridge)
+    assert used is not None
+    assert (found.penalty, found.bias) == (used.penalty, used.bias)
+    tempered = complete_head(graph, Ridge(penalty=10, bias=3), metric="log-likelihood")
+    used = value(graph, head=Ridge(penalty=10, bias=3), metric="log-likelihood", permutations=1).calibration
+    assert used is not None
+    assert tempered == Ridge(10, 3, used.temperature)
+    by_name = baselines.leave_one_out_nodes(graph, "ridge")
+    np.testing.assert_array_equal(by_name.value, baselines.leave_one_out_nodes(graph, found).value)
+    with pytest.raises(ValueError, match=r"head is 'mlp'.*ridge.*softmax"):
+        baselines.data_banzhaf(graph, "mlp")
+
+
+def test_the_number_of_hops_is_checked() -> None:
     with pytest.raises(ValueError, match="hops is 0"):
         game_of(random_graph(1), 0)

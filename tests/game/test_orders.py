@@ -148,13 +148,13 @@ def test_a_silent_run_is_one_step() -> None:
         ("dfs", (0.5, 1.0), "at least 0 and below 1"),
         ("dfs", (-0.1, 0.5), "at least 0 and below 1"),
         ("dfs", (float("nan"), 0.5), "at least 0 and below 1"),
-        ("dfs", (0.5,), "has 1 ratios, expected one per hop, that is 2"),
+        ("dfs", (0.5,), "has 1 ratios.* 2"),
         ("level", (0.5, 0.7), "for dfs orders only"),
         ("precedence", (0.5, 0.7), "for dfs orders only"),
         ("free", (0.5, 0.7), "for dfs orders only"),
         ("bfs", (), "expected one of dfs, level, precedence, free"),
-        ("dfs", 0.5, "expected one ratio per hop, such as"),
-        ("dfs", "0.5,0.7", "expected one ratio per hop, such as"),
+        ("dfs", 0.5, "per hop"),
+        ("dfs", "0.5,0.7", "per hop"),
     ],
 )
 def test_bad_requests_are_refused(family: str, truncation: tuple[float, ...], sentence: str) -> None:

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from pcwinter.graph.features import normalize_features
 from pcwinter.graph.graph import Graph
-from pcwinter.heads.softmax import Softmax
 
 EDGES = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (0, 2)]
 LABELS = [0, 1, -1, 0, 1, 0, -1]
@@ -54,19 +53,19 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"features": np.ones((0, 3))}, ValueError, r"features has shape \(0, 3\), but must be \(n, d\)"),
     ({"features": np.ones((N, 1)) * 1j}, TypeError, "type complex128, but must hold real numbers"),
     ({"features": [["a"]] * N}, TypeError, "but must hold real numbers"),
-    ({"features": np.array([["a", 1]] * N, dtype=object)}, TypeError, "not numbers: encode them first"),
+    ({"features": np.array([["a", 1]] * N, dtype=object)}, TypeError, "not numbers"),
     ({"features": None}, TypeError, "features is of type NoneType, but must be an"),
-    ({"features": [[1.0], [1.0, 2.0]]}, ValueError, "features is a ragged sequence"),
+    ({"features": [[1.0], [1.0, 2.0]]}, ValueError, "features is a .*lengths"),
     # adjacency: form
     (
         {"adjacency": np.zeros((N, N))},
         ValueError,
         r"dense array of shape \(7, 7\): pass scipy\.sparse\.csr_array",
     ),
-    ({"adjacency": np.array(EDGES).T}, ValueError, r"shape \(2, 6\).*transpose it, adjacency\.T"),
+    ({"adjacency": np.array(EDGES).T}, ValueError, r"shape \(2, 6\).*adjacency\.T"),
     ({"adjacency": np.zeros((6, 3), dtype=int)}, ValueError, r"shape \(6, 3\): pass a SciPy sparse"),
     ({"adjacency": [0, 1]}, ValueError, r"shape \(2,\): pass a SciPy sparse"),
-    ({"adjacency": [(0, 1), (1, 2, 3)]}, ValueError, "adjacency is a ragged sequence"),
+    ({"adjacency": [(0, 1), (1, 2, 3)]}, ValueError, "adjacency is a .*lengths"),
     ({"adjacency": np.array(EDGES) * 1.0}, TypeError, "type float64, but must hold integer node numbers"),
     ({"adjacency": {(0, 1)}}, TypeError, "adjacency is of type set"),
     ({"adjacency": [(0, 7)]}, ValueError, r"names node 7, but features has 7 rows.*0\.\.6"),
@@ -82,7 +81,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"adjacency": entries((0, 1, 1), (1, 0, 1), (2, 3, 0.5), (3, 2, 0.5))},
         ValueError,
-        r"weight 0\.5 on edge \(2, 3\), but this version values unweighted graphs.*\(adjacency != 0\)",
+        r"weight 0\.5 on edge \(2, 3\), .*\(adjacency != 0\)",
     ),
     ({"adjacency": entries((0, 1, np.nan), (1, 0, np.nan))}, ValueError, r"weight nan on edge \(0, 1\)"),
     ({"adjacency": entries((3, 3, 2))}, ValueError, r"weight 2 on edge \(3, 3\)"),
@@ -94,28 +93,28 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"labels": labels_with(n3=np.inf)}, ValueError, "node 3 has label inf"),
     ({"labels": ["a"] * N}, TypeError, "must hold integers: number the classes"),
     ({"labels": 3}, TypeError, "labels is of type int"),
-    ({"labels": labels_with(n1=-1)}, ValueError, "train holds 1 nodes without a label, node 1 among them"),
-    ({"labels": labels_with(n3=-1, n4=-1)}, ValueError, "val holds 2 nodes without a label, node 3 among"),
-    ({"labels": labels_with(n5=np.nan)}, ValueError, "test holds 1 nodes without a label, node 5 among"),
-    ({"labels": labels_with(n2=9)}, ValueError, r"node 2 has label 9, but with 2 classes \(taken from"),
+    ({"labels": labels_with(n1=-1)}, ValueError, "train holds 1 nodes without a label.* node 1"),
+    ({"labels": labels_with(n3=-1, n4=-1)}, ValueError, "val holds 2 nodes without a label.* node 3"),
+    ({"labels": labels_with(n5=np.nan)}, ValueError, "test holds 1 nodes without a label.* node 5"),
+    ({"labels": labels_with(n2=9)}, ValueError, r"node 2 has label 9, but with 2 classes"),
     ({"labels": labels_with(n4=2), "n_classes": 2}, ValueError, r"node 4 has label 2.*as n_classes says"),
     # classes
-    ({"labels": labels_with(n4=2)}, ValueError, "class 2 of 3 has no node in train.*add one to train"),
+    ({"labels": labels_with(n4=2)}, ValueError, "class 2 of 3 has no node in train"),
     ({"labels": labels_with(n0=2)}, ValueError, "class 0 of 3 has no node in train"),
     ({"n_classes": 4}, ValueError, "class 2 of 4 has no node in train"),
     ({"n_classes": 2.0}, ValueError, r"n_classes is 2\.0, but must be a positive integer"),
     ({"n_classes": 0}, ValueError, "n_classes is 0, but must be a positive integer"),
     # splits
-    ({"train": []}, ValueError, "train is empty, so there are no labelled nodes"),
+    ({"train": []}, ValueError, "train is empty"),
     ({"val": np.zeros(N, dtype=bool)}, ValueError, "val is empty, but the utility is measured"),
-    ({"val": [1, 3]}, ValueError, "train and val share 1 nodes, node 1 among them"),
-    ({"test": [0, 1, 5]}, ValueError, "train and test share 2 nodes, node 0 among them"),
-    ({"test": [4]}, ValueError, "val and test share 1 nodes, node 4 among them: keep each node in one"),
+    ({"val": [1, 3]}, ValueError, "train and val share 1 nodes.* node 1"),
+    ({"test": [0, 1, 5]}, ValueError, "train and test share 2 nodes.* node 0"),
+    ({"test": [4]}, ValueError, "val and test share 1 nodes.* node 4"),
     ({"train": [0, 1, 1]}, ValueError, "train names node 1 more than once"),
     ({"val": [3, 7]}, ValueError, r"val names node 7, but node numbers must lie in 0\.\.6"),
     ({"test": [-1]}, ValueError, r"test names node -1, but node numbers must lie in 0\.\.6"),
     ({"train": [True, False]}, ValueError, "train is a mask of length 2, but features has 7 rows"),
-    ({"train": np.ones((N, 2), dtype=bool)}, ValueError, r"train has shape \(7, 2\), but must be one row"),
+    ({"train": np.ones((N, 2), dtype=bool)}, ValueError, r"train has shape \(7, 2\)"),
     ({"train": [0.0, 1.0]}, TypeError, "train has entries of type float64, but must be integer"),
     ({"train": {0, 1}}, TypeError, "train is of type set, but must be an array of node numbers"),
     ({"val": None}, TypeError, "val is of type NoneType"),
@@ -181,7 +180,7 @@ def test_row_normalization_refuses_signed_features() -> None:
 
 
 def test_an_unknown_normalization_is_refused() -> None:
-    with pytest.raises(ValueError, match="by row, standard, none, not by 'rows'"):
+    with pytest.raises(ValueError, match=r"'rows'.* row, standard, none"):
         normalize_features([[1.0]], "rows")
 
 
@@ -190,40 +189,17 @@ def test_normalization_checks_what_it_gets() -> None:
         normalize_features(with_nan(np.asarray), "row")
 
 
-# ---- Softmax
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"learning_rate": 0.0}, r"learning_rate is 0\.0, expected a positive number"),
-        ({"learning_rate": np.nan}, "learning_rate is nan"),
-        ({"epochs": 0}, "epochs is 0, expected a whole number of at least 1"),
-        ({"epochs": 1.5}, r"epochs is 1\.5"),
-        ({"weight_decay": -1.0}, r"weight_decay is -1\.0, expected 0 or a positive number"),
-    ],
-)
-def test_a_recipe_is_checked(changes: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        Softmax(**changes)
-
-
-def test_a_graph_has_the_default_recipe_unless_given() -> None:
-    assert build().recipe == Softmax(learning_rate=0.01, epochs=200, weight_decay=5e-4)
-    assert build(recipe=Softmax(epochs=30)).recipe.epochs == 30
-
-
 # ---- ids and classes
 
 
 @pytest.mark.parametrize(
     ("ids", "sentence"),
     [
-        ([1, 2], r"ids has shape \(2,\), but must be \(\d+,\), one for each row of features"),
-        (["a"] * 7, "two nodes have the id a: give each node an id of its own"),
-        (["a", "a\0", "b", "c", "d", "e", "f"], "two nodes have the id a: give each node an id of its own"),
+        ([1, 2], r"ids has shape \(2,\), but must be \(\d+,\)"),
+        (["a"] * 7, "two nodes have the id a"),
+        (["a", "a\0", "b", "c", "d", "e", "f"], "two nodes have the id a"),
         (["x" * 1001, *"abcdef"], "an id has 1,001 characters, but at most 1,000 are allowed"),
-        (["\ud800", *"abcdef"], "an id is not proper Unicode"),
+        (["\ud800", *"abcdef"], "an id is not valid Unicode"),
     ],
 )
 def test_ids_that_cannot_name_nodes(ids: list[object], sentence: str) -> None:
@@ -234,5 +210,5 @@ def test_ids_that_cannot_name_nodes(ids: list[object], sentence: str) -> None:
 def test_ids_and_classes_of_the_wrong_kind() -> None:
     with pytest.raises(TypeError, match="ids has entries of type float64, but must hold integers or strings"):
         build(ids=np.arange(7) / 2)
-    with pytest.raises(ValueError, match="classes has 1 names, but there are 2 classes: name each once"):
+    with pytest.raises(ValueError, match="classes has 1 names, but there are 2 classes"):
         build(classes=["one"])

@@ -22,7 +22,8 @@ def problem(seed: int, n_rows: int = 40, n_features: int = 30, n_classes: int = 
 
 
 def fit(rows: Sparse, labels: Ints, shared: Ints, own: list[Ints], recipe: Softmax, n_classes: int = 4) -> Models:
-    return train(rows, labels, [np.concatenate([shared, mine]) for mine in own], n_classes, recipe)
+    members = [np.concatenate([shared, mine]) for mine in own]
+    return train(rows, labels, members, n_classes, recipe.learning_rate, recipe.epochs, recipe.weight_decay)
 
 
 @pytest.mark.parametrize(

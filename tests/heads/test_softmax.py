@@ -1,5 +1,7 @@
 """The softmax head: every evaluation of a walk against a PyTorch model trained from scratch."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,7 +15,7 @@ from pcwinter.game.problem import make_problem
 from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph
 from pcwinter.heads import softmax
-from pcwinter.heads.softmax import Softmax, SoftmaxWalker
+from pcwinter.heads.softmax import PAPER, Softmax, SoftmaxWalker, softmax_for
 from torch_loop import torch_loop
 
 RECIPE = Softmax(0.1, 40, 5e-4)
@@ -84,9 +86,29 @@ def test_silent_steps_and_detail() -> None:
         assert walk.utility[k] == walker.utility(coalition)
 
 
-def test_the_recipe_of_the_graph_is_the_default() -> None:
-    assert Softmax().recipe(RECIPE) == RECIPE
-    assert Softmax(epochs=7).recipe(RECIPE) == Softmax(0.1, 7, 5e-4)
+@pytest.mark.parametrize(
+    ("changes", "facts"),
+    [
+        ({"learning_rate": 0.0}, r"learning_rate is 0\.0.* positive"),
+        ({"learning_rate": np.nan}, "learning_rate is nan"),
+        ({"epochs": 0}, "epochs is 0.* at least 1"),
+        ({"epochs": 1.5}, r"epochs is 1\.5"),
+        ({"weight_decay": -1.0}, r"weight_decay is -1\.0.* 0 or"),
+    ],
+)
+def test_parameters_are_checked(changes: dict[str, Any], facts: str) -> None:
+    with pytest.raises(ValueError, match=facts):
+        Softmax(**changes)
+
+
+def test_a_public_graph_has_the_parameters_of_the_paper() -> None:
+    assert softmax_for(random_graph(1)) == Softmax() == Softmax(learning_rate=0.01, epochs=200, weight_decay=5e-4)
+    amazon, physics = Softmax(0.1, 200, 0.0), Softmax(0.01, 30, 5e-4)
+    assert {"amazon-photo": amazon, "amazon-computers": amazon, "coauthor-physics": physics} == PAPER
+    graph = random_graph(1)
+    arrays = (graph.adjacency, graph.features, graph.labels, graph.train, graph.val)
+    assert softmax_for(Graph(*arrays, name="coauthor-physics")) == physics
+    assert softmax_for(Graph(*arrays, name="mine")) == Softmax()
 
 
 def test_the_judge_needs_test_nodes() -> None:

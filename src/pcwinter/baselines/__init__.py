@@ -1,7 +1,7 @@
-"""Graph -> Ranking: what other methods say that nodes and edges are worth.
+"""Graph -> Ranking: values of nodes and edges by other methods, to compare PC-Winter with.
 
-Node methods rank the nodes within K steps of a labelled node, edge methods the edges of the training graph. The utility
-of a coalition of nodes is that of the head on K-step features of the subgraph that it induces (`node_game`).
+Node methods value the nodes within K steps of a labelled node. Edge methods value the edges of the training graph. To
+get the utility of a coalition of nodes, the head is trained on K-step features of the induced subgraph (`node_game`).
 """
 
 from pcwinter.baselines.banzhaf import data_banzhaf

@@ -1,4 +1,4 @@
-"""Graph -> Ranking: Data Banzhaf, from random coalitions that serve all nodes."""
+"""Graph -> Ranking: Data Banzhaf, estimated from random coalitions that all nodes share."""
 
 import time
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from pcwinter.graph.graph import Graph
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
 
-COALITIONS = 50  # that a worker values at a time
+COALITIONS = 50  # coalitions that a worker evaluates at a time
 
 
 @one_thread()
@@ -31,9 +31,14 @@ def data_banzhaf(
     workers: int | Pool = 1,
     progress: Told | None = None,
 ) -> Ranking:
-    """Mean utility of the random coalitions that a node is in, less that of those it is not in.
+    """Data Banzhaf: mean utility of the random coalitions with a node, minus that of the coalitions without it.
 
-    Every coalition serves all nodes (maximum sample reuse); each node is in with probability one half.
+    Each node joins a coalition with probability 1/2, and every coalition is used for all nodes (maximum sample reuse).
+
+    `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `samples` is the number of coalitions.
+    `hops` is the number of propagation steps. `metric` is a name in METRICS. `seed` determines the coalitions.
+    `workers` is the number of processes; it does not change the values. `progress(done, total)` is called as coalitions
+    are evaluated.
     """
     samples = whole_number("samples", samples, 2)
     began = time.perf_counter()
@@ -49,13 +54,13 @@ def data_banzhaf(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coalitions:
-    """Random coalitions and their utilities in units; coalition k owns child k of the seed."""
+    """A job: random coalitions and their utilities in units. Coalition k is drawn from child k of the seed."""
 
     game: NodeGame
     seed: int
 
     def prepare(self) -> None:
-        """Nothing is shared that the game does not hold."""
+        """Nothing to do: the game holds everything that coalitions share."""
 
     def __call__(self, begin: int, end: int) -> tuple[BoolArray, FloatArray]:
         """Coalitions `begin` to `end` - 1."""
@@ -67,7 +72,7 @@ class Coalitions:
 def banzhaf_from(inside: BoolArray, utility: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Values and standard errors from (samples, p) coalitions and their utilities.
 
-    Not a number for a player that was always in or always out; nor is the error of one that was so once only.
+    The value is NaN for a player that was always in or always out. Its error is NaN also if it was in or out only once.
     """
     value, variance = np.zeros(inside.shape[1]), np.zeros(inside.shape[1])
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -14,7 +14,8 @@ from pcwinter.graph.propagation import propagate
 def knn_shapley(graph: Graph, *, hops: int = 2, k: int = 5) -> Ranking:
     """Exact Shapley values of the labelled nodes for a k-nearest-neighbour vote on K-step features.
 
-    For each validation node of class y, with n labelled nodes from near to far,
+    `graph` is the graph. `hops` is the number of propagation steps. `k` is the number of neighbours that vote. For each
+    validation node of class y, with the n labelled nodes sorted from near to far,
 
         s_n = [y_n = y] min(k, n) / (k n),   s_i = s_(i+1) + ([y_i = y] - [y_(i+1) = y]) min(k, i) / (k i).
     """
@@ -35,7 +36,7 @@ def knn_shapley(graph: Graph, *, hops: int = 2, k: int = 5) -> Ranking:
 
 
 def knn_values(right: FloatArray, k: int) -> FloatArray:
-    """(v, n) Shapley values of a vote of the k nearest; `right` tells from near to far who has the right label."""
+    """(v, n) Shapley values of a vote of the k nearest. `right`, (v, n), is 1 for a correct label, from near to far."""
     n = right.shape[1]
     place = np.arange(1, n)
     steps = (right[:, :-1] - right[:, 1:]) * np.minimum(k, place) / (k * place)

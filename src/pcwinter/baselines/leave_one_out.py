@@ -1,11 +1,12 @@
-"""Graph -> leave-one-out values: what the whole training graph loses with one node, or with one edge.
+"""Graph -> Ranking: leave-one-out values, the loss in utility when one node or one edge is removed.
 
-A node is taken out of the sums of its neighbourhood, and the rows near by are summed up anew. An edge {a, b} changes
-the propagation S = D^-1/2 A D^-1/2 in the rows and columns of a and b only. With Hj = S^j X,
+To remove a node, it is subtracted from the sums of its neighbours, and the rows nearby are computed again. An edge
+{a, b} changes the propagation S = D^-1/2 A D^-1/2 only in the rows and columns of a and b. With Hj = S^j X,
 
     S'^K X - S^K X = sum over i + j = K - 1 of S'^i (S' - S) Hj
 
-moves all rows within the span of H0, ..., HK of a and b: an edge costs these few vectors, however many rows it moves.
+moves all rows within the span of H0, ..., HK of a and b. So an edge costs only these few vectors, no matter how many
+rows it moves.
 """
 
 import time
@@ -42,7 +43,7 @@ from pcwinter.graph.propagation import normalized
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
 
-CHUNK, MODELS = 500, 20  # nodes or edges of a block, in closed form or by training
+CHUNK, MODELS = 500, 20  # nodes or edges in a block: ridge head, softmax head
 
 
 def leave_one_out_nodes(
@@ -54,7 +55,12 @@ def leave_one_out_nodes(
     workers: int | Pool = 1,
     progress: Told | None = None,
 ) -> Ranking:
-    """U(training graph) - U(training graph without the node); `progress` hears how many are done, and of how many."""
+    """Leave-one-out values of nodes: U(training graph) - U(training graph without the node).
+
+    `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `hops` is the number of propagation
+    steps. `metric` is a name in METRICS. `workers` is the number of processes; it does not change the values.
+    `progress(done, total)` is called as nodes are evaluated.
+    """
     return _left_out(graph, head, hops, metric, near_nodes(graph, hops), workers, progress)
 
 
@@ -67,7 +73,12 @@ def leave_one_out_edges(
     workers: int | Pool = 1,
     progress: Told | None = None,
 ) -> Ranking:
-    """U(training graph) - U(training graph without the edge); `progress` hears how many are done, and of how many."""
+    """Leave-one-out values of edges: U(training graph) - U(training graph without the edge).
+
+    `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `hops` is the number of propagation
+    steps. `metric` is a name in METRICS. `workers` is the number of processes; it does not change the values.
+    `progress(done, total)` is called as edges are evaluated.
+    """
     return _left_out(graph, head, hops, metric, all_edges(graph), workers, progress)
 
 
@@ -79,17 +90,17 @@ def _left_out(
     metric: str,
     items: IntArray,
     workers: int | Pool,
-    told: Told | None,
+    progress: Told | None,
 ) -> Ranking:
-    """The degrees of nodes K steps away count, so one step more is taken in; edges farther away change nothing."""
+    """Leave out each of `items`. Degrees of nodes K steps away matter, so the game reaches one step further."""
     game = node_game(graph, head, hops=hops, metric=metric, reach=hops + 1)
     inside = np.isin(items, game.nodes)
     if items.ndim == 2:
         inside = np.asarray(inside.all(axis=1))
     job = leave_out(game, np.searchsorted(game.nodes, items[inside]))
-    found = [job(0, 0)]  # compiles, if it must
+    found = [job(0, 0)]  # compiles, if necessary
     began = time.perf_counter()
-    found += gather(workers, job, len(job.items), job.size, told)
+    found += gather(workers, job, len(job.items), job.size, progress)
     value = np.zeros(len(items))
     value[inside] = game.full - np.concatenate([utilities for utilities, _ in found])
     evaluations = 1 + sum(computed for _, computed in found)
@@ -100,36 +111,36 @@ def _left_out(
 
 
 class Powers(NamedTuple):
-    """What the edges read: nodes from small to large depth, so that the labelled ones come first."""
+    """What leaving out an edge needs. Nodes are sorted by depth, so that labelled nodes come first."""
 
     indptr: IntArray
     indices: IntArray
     weight: FloatArray  # S
-    degree: FloatArray  # (n,) with the node itself
+    degree: FloatArray  # (n,) including the node itself
     label: IntArray  # (t,)
     begin: IntArray  # (K + 2,) where the lines of each power begin in `vectors`
-    vectors: FloatArray  # Hj of the nodes within K - j steps of a labelled one: products with validation, coordinates
+    vectors: FloatArray  # Hj of nodes within K - j steps of a labelled node: products with validation, coordinates
     kernel: FloatArray  # (t, t) k(h, h)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeaveOut:
-    """A job: the utilities in units without each of some items, and how many of them had to be computed."""
+    """A job: the utilities in units without each item, and how many of them had to be computed."""
 
     utilities: Callable[[IntArray], tuple[FloatArray, int]]
     items: IntArray
     size: int  # of a block
 
     def prepare(self) -> None:
-        """All that is shared was computed when the job was made."""
+        """Nothing to do: everything shared was computed when the job was made."""
 
     def __call__(self, begin: int, end: int) -> tuple[FloatArray, int]:
-        """Those of items `begin` to `end` - 1."""
+        """Utilities without each of the items `begin` to `end` - 1."""
         return self.utilities(self.items[begin:end])
 
 
 def leave_out(game: NodeGame, items: IntArray) -> LeaveOut:
-    """The job for some players, or for (m, 2) edges between players."""
+    """The job for `items`: players, or (m, 2) edges between players."""
     if game.softmax is not None:
         return LeaveOut(partial(_retrain, game), items, MODELS)
     powers = _powers(game)
@@ -149,7 +160,7 @@ def _leave_edges(game: NodeGame, powers: Powers, edges: IntArray) -> tuple[Float
 
 
 def _retrain(game: NodeGame, items: IntArray) -> tuple[FloatArray, int]:
-    """From scratch, for the softmax head."""
+    """Utilities without each item, retrained from scratch, for the softmax head."""
     values, evaluations = np.full(len(items), game.full), 0
     everybody = np.ones(game.n_players, dtype=np.bool_)
     for k, item in enumerate(items):
@@ -192,7 +203,7 @@ def _powers(game: NodeGame) -> Powers:
 
 
 def _everybody(place: Place, powers: Powers) -> Rows:
-    """The coalition of all players: Tk is d^1/2 Hk."""
+    """The rows of the coalition of all players, where Tk = d^1/2 Hk."""
     rows, by_depth, n_val = empty_rows(place), np.argsort(place.line), int(place.ends[-1])
     rows.degree[by_depth] = powers.degree
     for k in range(1, max(place.hops, 2)):
@@ -209,7 +220,7 @@ def _everybody(place: Place, powers: Powers) -> Rows:
 
 @compiled
 def _without_edges(place: Place, powers: Powers, edges: IntArray, code: int, full: float, values: FloatArray) -> int:
-    """Fill the utilities without each edge; returns how many were computed."""
+    """Fill `values` with the utilities without each edge; return how many were computed."""
     n_rows, n_val, hops = len(powers.label), place.ends[-1], place.hops
     rows = powers.vectors[powers.begin[hops] :]
     cross = rows[:, :n_val] + place.constant
@@ -233,7 +244,7 @@ def _without_edges(place: Place, powers: Powers, edges: IntArray, code: int, ful
         near = powers.vectors[lines]
         axes = np.ascontiguousarray(near[:, n_val:])
         products = coordinates @ axes.T
-        half = products + 0.5 * (move @ (axes @ axes.T))  # so that both halves give the kernel of the moved rows
+        half = products + 0.5 * (move @ (axes @ axes.T))  # the two halves together give the kernel of the moved rows
         system = still + move @ half.T + half @ move.T
         weights = np.ascontiguousarray(np.linalg.solve(system, target).T)
         scores = weights @ cross + (weights @ move) @ np.ascontiguousarray(near[:, :n_val])
@@ -246,7 +257,7 @@ def _without_edges(place: Place, powers: Powers, edges: IntArray, code: int, ful
 def _moves(powers: Powers, a: int, b: int, hops: int, now: FloatArray, after: FloatArray) -> FloatArray:
     """(t, 2K + 2) how far the row of each labelled node moves along H0 of a and of b, H1 of a and of b, ...
 
-    Without the edge, S' = F S F off {a, b}, where F is sqrt(d / (d - 1)) at a and at b and else 1. The columns of `now`
+    Without the edge, S' = F S F off {a, b}, where F is sqrt(d / (d - 1)) at a and b, 1 elsewhere. The columns of `now`
     are S'^i times four vectors: a and b themselves, and the changes of their columns of S in all other rows.
     """
     n_rows = len(powers.label)
@@ -277,7 +288,7 @@ def _moves(powers: Powers, a: int, b: int, hops: int, now: FloatArray, after: Fl
             moved[r, 2 * j + 3] += now[r, 1] * (grow_b - 1)
         if j == 0:
             break
-        for r in range(n_rows if j == 1 else len(now)):  # the last time only labelled nodes are asked for
+        for r in range(n_rows if j == 1 else len(now)):  # the last pass needs only labelled nodes
             after[r] = 0.0
             for e in range(powers.indptr[r], powers.indptr[r + 1]):
                 w = powers.indices[e]
@@ -296,7 +307,7 @@ def _moves(powers: Powers, a: int, b: int, hops: int, now: FloatArray, after: Fl
 def _without_nodes(
     place: Place, rows: Rows, whole: Rows, players: IntArray, code: int, empty: float, full: float, values: FloatArray
 ) -> int:
-    """Fill the utilities without each player, and put it back as in `whole`; returns how many were computed."""
+    """Fill `values` with the utilities without each player, restoring each from `whole`; return how many were new."""
     nothing = np.empty(0)
     n_rows, evaluations = len(rows.label), 0
     rows.mark[:] = 0
@@ -304,7 +315,7 @@ def _without_nodes(
         stamp = (k + 1) * (place.hops + 2)
         a = players[k]
         touched = _remove(place, rows, a, stamp)
-        # the list of nodes grows with every level, so what was touched at the last holds all that must be put back
+        # the list of nodes grows with every level, so the last one holds all that must be restored
         for level in range(1, place.hops - 1):
             touched = widen(place, rows, touched, stamp + level)
             sum_up_near(place, rows, touched, level)
@@ -335,7 +346,7 @@ def _without_nodes(
 
 @compiled
 def _remove(place: Place, rows: Rows, a: int, stamp: int) -> int:
-    """Take the node a out of degrees and T1; lists what changed, and returns how many."""
+    """Remove node a from the degrees and T1; list the nodes that changed, and return how many."""
     found = 0
     weight = rows.degree[a] ** -0.5
     rows.degree[a] = 0.0

@@ -1,14 +1,14 @@
-"""Graph -> a game among nodes of the training graph: the utility of the baselines.
+"""Graph -> NodeGame: the game whose players are nodes of the training graph, used by the baselines.
 
-A coalition keeps the subgraph that it induces. Its labelled nodes are the rows of the classifier, propagated K steps in
-that subgraph. A newcomer changes the degrees of its neighbours and so the rows of all labelled nodes within K + 1 steps
-of it. With degrees d that count the node itself,
+A coalition keeps the subgraph that it induces. The head is trained on its labelled nodes, propagated K steps in that
+subgraph. A new node changes the degrees of its neighbours, and so the rows of all labelled nodes within K + 1 steps of
+it. With degrees d that count the node itself,
 
     T1_w = sum over u in N[w] of d_u^-1/2 x_u,   Tk_w = sum over u in N[w] of Tk-1_u / d_u,   h_r = d_r^-1/2 TK_r.
 
-A newcomer changes d and T1 of few nodes; what depends on them is summed up anew. The row of a labelled node needs Tk
-of nodes within K - k steps of it only, and x of those within K. The vectors x are kept as their inner products with the
-validation rows, followed by coordinates that give those with each other.
+A new node changes d and T1 of few nodes; the sums that depend on them are computed again. The row of a labelled node
+needs Tk only of nodes within K - k steps, and x of nodes within K. A vector x is stored as its inner products with the
+validation rows, followed by coordinates that preserve the inner products between nodes.
 """
 
 from dataclasses import dataclass, replace
@@ -29,44 +29,44 @@ from pcwinter.heads.graph_game import graph_game
 from pcwinter.heads.ridge.head import CHUNK, Ridge, inverse_norm, solve
 from pcwinter.heads.softmax import Softmax, fit_scores, softmax_for
 
-PATIENCE = 5  # steps in a row that must be within the tolerance before a walk is truncated
+PATIENCE = 5  # consecutive steps within the tolerance before a walk is truncated
 
 
 class Place(NamedTuple):
-    """What a walk reads: the subgraph of the players, and the problem."""
+    """The input of a walk: the subgraph of the players, and the problem."""
 
     hops: int
     indptr: IntArray  # (n + 1,)
     indices: IntArray  # neighbours among the players
-    label: IntArray  # (n,) class, -1 for players that are not labelled
+    label: IntArray  # (n,) class, -1 for unlabelled players
     depth: IntArray  # (n,) steps to the nearest labelled node
-    line: IntArray  # (n,) players from small to large depth: where their vectors and sums are
+    line: IntArray  # (n,) rank by depth: the row of each player in vectors and sums
     vectors: FloatArray  # (players of depth <= hops, v + d) inner products with validation rows, then coordinates
     ends: IntArray  # (c + 1,) where each class begins among the validation rows
     penalty: float
     constant: float  # bias^2
     temperature: float
-    tie: float  # two scores closer than that are a tie
+    tie: float  # two scores closer than this are tied
 
 
 class Rows(NamedTuple):
-    """What a walk keeps: the coalition, its sums, and the rows of its labelled nodes in order of arrival."""
+    """The state of a walk: the coalition, its sums, and the rows of its labelled nodes in order of arrival."""
 
-    degree: FloatArray  # (n,) with the node itself; 0 while it is absent
+    degree: FloatArray  # (n,) including the node itself; 0 while it is absent
     sums: FloatArray  # (hops - 1 or 1, players of depth < hops, v + d) T1, ..., T(K - 1); T1 at least
     place: IntArray  # (n,) row of a labelled node, -1 while it is absent
     label: IntArray  # (r,)
     coordinates: FloatArray  # (r, d)
     cross: FloatArray  # (r, v) k(h, Z)
     kernel: FloatArray  # (r, r) k(h, h)
-    mark: IntArray  # (n,) when a node was last looked at
-    near: IntArray  # (n,) room for a list of nodes
+    mark: IntArray  # (n,) stamp of the last visit to a node
+    near: IntArray  # (n,) space for a list of nodes
     next: IntArray  # (n,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeGame:
-    """The game of the labelled nodes and of those within `hops` steps of one."""
+    """The game whose players are the nodes near labelled nodes."""
 
     nodes: IntArray  # (p,) graph node of each player, ascending
     n_players: int
@@ -77,17 +77,17 @@ class NodeGame:
     adjacency: Sparse  # (p, p) among the players
     features: Sparse  # (p, f)
     validation: Sparse  # (v, f)
-    softmax: Softmax | None  # softmax instead of ridge
-    tolerance: float = 0.0  # a walk ends when it stays that close to the utility of all, as a share of what all add
+    softmax: Softmax | None  # the softmax head, or None for ridge
+    tolerance: float = 0.0  # a walk ends when it stays this close to `full`, relative to |full - empty|
     full: float = np.nan  # utility of all players, in units
 
     @property
     def slack(self) -> float:
-        """What counts as close to the utility of all, in units; without tolerance nothing does."""
+        """How close to `full` is close enough, in units; negative if the tolerance is 0."""
         return self.tolerance * abs(self.full - self.empty) if self.tolerance else -1.0
 
     def prepare(self, order: Order) -> None:
-        """Compile."""
+        """Compile the walk."""
         self.walk(Order(order.players[:1], order.visited[:1]))
 
     def walk(self, order: Order) -> Walk:
@@ -121,7 +121,7 @@ class NodeGame:
         return solve(kernel, cross, labels, n_classes, self.place.penalty)
 
     def changes(self, start: list[int], steps: int, coalition: BoolArray) -> bool:
-        """Whether a labelled node of the coalition is within so many steps of one of the players `start`."""
+        """Whether the coalition has a labelled node within `steps` steps of one of the players `start`."""
         reach = np.zeros(self.n_players, dtype=np.bool_)
         reach[start] = True
         for _ in range(steps):
@@ -129,7 +129,7 @@ class NodeGame:
         return bool((self.place.label[reach] >= 0).any())
 
     def _walk_softmax(self, order: Order) -> Walk:
-        """One model after the other, for every step that changes a row."""
+        """Train one model for every step that changes a row."""
         utility = np.empty(self.n_players)
         last, evaluations, close = self.empty, 0, 0
         coalition = np.zeros(self.n_players, dtype=np.bool_)
@@ -168,7 +168,7 @@ def empty_rows(place: Place) -> Rows:
 def _walk(
     place: Place, rows: Rows, players: IntArray, code: int, empty: float, full: float, slack: float, utility: FloatArray
 ) -> int:
-    """Fill the utilities, and return how many were computed."""
+    """Fill `utility`, and return how many utilities were computed."""
     last, evaluations, close, n_rows, nothing = empty, 0, 0, 0, np.empty(0)
     for k in range(len(players)):
         v = players[k]
@@ -190,7 +190,7 @@ def _walk(
 
 @compiled
 def add(place: Place, rows: Rows, v: int, stamp: int, n_rows: int) -> bool:
-    """Let node v join; True if that changes the row of a labelled node."""
+    """Let node v join; return whether that changes the row of a labelled node."""
     indptr, indices, degree, line = place.indptr, place.indices, rows.degree, place.line
     first, x, near = rows.sums[0], place.vectors, rows.near
     rows.mark[v] = stamp
@@ -224,7 +224,7 @@ def add(place: Place, rows: Rows, v: int, stamp: int, n_rows: int) -> bool:
             accumulate(first[line[v]], after, x[line[u]])
         if place.depth[u] < place.hops:
             accumulate(first[line[u]], weight, x[line[v]])
-    # near: v, its neighbours and theirs, whose T1 or degree changed
+    # near: v, its neighbours and their neighbours, whose T1 or degree changed
     for level in range(1, place.hops - 1):
         n_near = widen(place, rows, n_near, stamp + level)
         sum_up_near(place, rows, n_near, level)
@@ -235,7 +235,7 @@ def add(place: Place, rows: Rows, v: int, stamp: int, n_rows: int) -> bool:
 
 @compiled
 def renew(place: Place, rows: Rows, n_near: int, n_rows: int) -> bool:
-    """Compute the rows of the labelled nodes near by again; False if there are none."""
+    """Compute the rows of nearby labelled nodes again; return False if there are none."""
     changed = False
     total = np.empty(place.vectors.shape[1])
     n_val = rows.cross.shape[1]
@@ -300,7 +300,7 @@ def sum_up(place: Place, rows: Rows, below: FloatArray, w: int, into: FloatArray
 
 @inlined
 def accumulate(into: FloatArray, weight: float, line: FloatArray) -> None:
-    """Add weight * line, without an array in between."""
+    """Add weight * line in place, without a temporary array."""
     for i in range(len(into)):
         into[i] += weight * line[i]
 
@@ -330,10 +330,12 @@ def node_game(
     reach: int | None = None,
     tolerance: float = 0.0,
 ) -> NodeGame:
-    """The game of a graph; parameters that `head` leaves open are calibrated.
+    """The node game of a graph.
 
-    Players are the nodes within `reach` steps of a labelled node, `hops` unless given. A walk is truncated when it
-    stays close to the utility of all players: within `tolerance` times what that is more than the empty one's.
+    `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`; missing parameters are calibrated.
+    `hops` is the number of propagation steps. `metric` is a name in METRICS. Players are the nodes within `reach` steps
+    of a labelled node (default `hops`). A walk is truncated when its utility stays within
+    `tolerance * |U(all) - U(empty)|` of U(all).
     """
     head, chosen = complete_head(graph, head, hops, metric), find_metric(metric)
     hops = whole_number("hops", hops, 1)
@@ -398,7 +400,7 @@ def steps_to_labelled(graph: Graph, reach: int) -> IntArray:
 
 
 def _vectors(features: Sparse, validation: Sparse) -> FloatArray:
-    """(n, v + d) inner products with the validation rows, and coordinates with the same inner products as features."""
+    """(n, v + d) inner products with validation rows, then coordinates with the same inner products as the features."""
     (n, f), v = features.shape, validation.shape[0]
     vectors = np.empty((n, v + min(n, f)))
     for at in range(0, v, CHUNK):
@@ -410,11 +412,11 @@ def _vectors(features: Sparse, validation: Sparse) -> FloatArray:
 def complete_head(
     graph: Graph, head: str | Ridge | Softmax, hops: int = 2, metric: str = "accuracy"
 ) -> Ridge | Softmax:
-    """The head with all parameters that the metric needs; those not given are what PC-Winter's calibration finds."""
+    """The head with all parameters that the metric needs; missing ones are calibrated, as for PC-Winter."""
     if isinstance(head, Softmax) or head == "softmax":
         return head if isinstance(head, Softmax) else softmax_for(graph)
     if isinstance(head, Ridge) and head.complete(find_metric(metric).tempered):
         return head
-    _, _, found = graph_game(graph, contribution_tree(graph, hops), head, metric)  # refuses what is not a head
+    _, _, found = graph_game(graph, contribution_tree(graph, hops), head, metric)  # raises an error if it is not a head
     assert found is not None
     return Ridge(found.penalty, found.bias, found.temperature)

@@ -1,4 +1,4 @@
-"""Ranking: values of nodes or edges by some method, and what they took."""
+"""Values -> Ranking: the values of nodes or edges by one method, and their cost."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,25 +20,28 @@ RANKINGS = ("own", "path", "edge", "edge path", "edge by class")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """Values of nodes or edges by some method, and what they took."""
+    """Values of nodes or edges by one method, and their cost."""
 
     method: str
     items: IntArray  # (m,) node numbers, or (m, 2) the ends of edges, source < target
     value: FloatArray  # (m,)
-    stderr: FloatArray  # (m,) not a number where the method has no error
+    stderr: FloatArray  # (m,) NaN if the method has no standard error
     orders: int = 0
     evaluations: int = 0
     seconds: float = 0.0
     status: str = ""
-    workers: int = 1  # processes that took these seconds, where a study knows
+    workers: int = 1  # number of processes, if a study recorded it
 
     def best_first(self, seed: int = 0) -> IntArray:
-        """(m,) places from the most to the least valuable; ties are shuffled, since many values are exactly 0."""
+        """(m,) positions from most to least valuable. `seed` breaks ties at random: many values are exactly 0."""
         shuffled = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,))).permutation(len(self.value))
         return shuffled[np.argsort(-self.value[shuffled], kind="stable")]
 
     def table(self, graph: Graph) -> "pd.DataFrame":
-        """One line per node or edge, by its ids, with value and standard error: a file that `pcwinter judge` reads."""
+        """One row per node or edge, named by its ids, with value and standard error. `pcwinter judge` reads it as CSV.
+
+        `graph` is the graph that the ranking is about.
+        """
         import pandas as pd
 
         names = ("node",) if self.items.ndim == 1 else ("source", "target")
@@ -47,7 +50,11 @@ class Ranking:
 
 
 def of_values(values: Values, level: str, method: str) -> Ranking:
-    """The ranking by PC-Winter, called `method`; `level` is own, path, edge, edge path or edge by class."""
+    """The ranking by PC-Winter values.
+
+    `values` is the result of `value`. `level` is "own", "path", "edge", "edge path" or "edge by class". `method` is the
+    name of the ranking.
+    """
     tree, done, within = values.tree, values.estimate, one_of("level", level, RANKINGS) == "edge by class"
     items = tree.edges if level.startswith("edge") else tree.nodes
     value = values.edges_within_class() if within else done.mean(level)
@@ -57,11 +64,11 @@ def of_values(values: Values, level: str, method: str) -> Ranking:
 
 
 def near_nodes(graph: Graph, hops: int) -> IntArray:
-    """Nodes within `hops` steps of a labelled node: those that have players."""
+    """Sorted node numbers of the nodes of `graph` within `hops` steps of a labelled node: those that have players."""
     return np.flatnonzero(steps_to_labelled(graph, whole_number("hops", hops, 1)) >= 0)
 
 
 def all_edges(graph: Graph) -> IntArray:
-    """(m, 2) edges of the training graph, source < target."""
+    """(m, 2) edges of the training graph of `graph`, source < target."""
     upper = sp.triu(graph.training, format="coo")
     return np.stack([upper.row, upper.col], axis=1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Graph -> Ranking: Data Shapley and Beta Shapley, over all orders of the nodes."""
+"""Graph -> Ranking: Data Shapley and Beta Shapley, estimated over random orders of the nodes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from pcwinter.graph.graph import Graph
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
 
-TOLERANCE = 0.01  # of truncated Monte Carlo, relative to the utility of all players
+TOLERANCE = 0.01  # of truncated Monte Carlo, relative to |U(all) - U(empty)|
 
 
 def data_shapley(
@@ -33,10 +33,13 @@ def data_shapley(
     workers: int | Pool = 1,
     progress: Callable[[Progress], object] | None = None,
 ) -> Ranking:
-    """Truncated Monte Carlo over all orders of the nodes: a walk ends when it stays close to the utility of all.
+    """Data Shapley by truncated Monte Carlo: the mean marginal contribution of a node over random orders.
 
-    `tolerance` says how close, relative to what all nodes add to the empty coalition. `stop` is when the estimate ends,
-    see `pcwinter.stopping`. The other arguments are those of `value`.
+    `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `stop` is the stopping rule, see
+    `pcwinter.stopping`. `hops` is the number of propagation steps. `metric` is a name in METRICS. A walk ends when its
+    utility stays within `tolerance * |U(all) - U(empty)|` of U(all); 0 never truncates. `seed` determines the orders.
+    `workers` is the number of processes; it does not change the values. `progress(now)` is called after every block of
+    orders.
     """
     tolerance = number("tolerance", tolerance, zero=True)
     game = node_game(graph, head, hops=hops, metric=metric, tolerance=tolerance)
@@ -57,9 +60,13 @@ def beta_shapley(
     workers: int | Pool = 1,
     progress: Callable[[Progress], object] | None = None,
 ) -> Ranking:
-    """Beta(alpha, beta)-Shapley: contributions to small coalitions count more when `alpha` is large.
+    """Beta(alpha, beta)-Shapley: like Data Shapley, but contributions are weighted by the size of the coalition.
 
-    The other arguments are those of `data_shapley`.
+    `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `stop` is the stopping rule, see
+    `pcwinter.stopping`. `alpha` and `beta` are the parameters of the Beta distribution: the larger `alpha`, the more
+    small coalitions count. `hops` is the number of propagation steps. `metric` is a name in METRICS. `seed` determines
+    the orders. `workers` is the number of processes; it does not change the values. `progress(now)` is called after
+    every block of orders.
     """
     alpha, beta = number("alpha", alpha), number("beta", beta)
     game = node_game(graph, head, hops=hops, metric=metric)
@@ -69,15 +76,15 @@ def beta_shapley(
 
 
 def beta_weights(n: int, alpha: float, beta: float) -> FloatArray:
-    """(n,) weight of a contribution at each position of an order, 1 on average."""
-    before = np.arange(n)  # players that came before
+    """(n,) weight of a contribution at each position of an order. The mean weight is 1."""
+    before = np.arange(n)  # number of players before
     choose = gammaln(n) - gammaln(before + 1) - gammaln(n - before)
     return np.asarray(n * np.exp(choose + betaln(before + beta, n - before - 1 + alpha) - betaln(alpha, beta)))
 
 
 @dataclass(frozen=True, slots=True)
 class Weighted:
-    """A game in which a contribution counts by its position in the order."""
+    """A game in which the weight of a contribution depends on its position in the order."""
 
     game: Game
     weights: FloatArray  # (p,)
@@ -89,7 +96,7 @@ class Weighted:
 
     @property
     def unit(self) -> float:
-        """Worth of one counted unit."""
+        """Utility of one counted unit."""
         return self.game.unit
 
     @property
@@ -98,12 +105,12 @@ class Weighted:
         return float(self.game.empty)
 
     def prepare(self, order: Order) -> None:
-        """Let the game compile."""
+        """Prepare the game."""
         if isinstance(self.game, Preparable):
             self.game.prepare(order)
 
     def walk(self, order: Order) -> Walk:
-        """Weighted contributions, added up."""
+        """Cumulative sums of the weighted contributions."""
         walk = self.game.walk(order)
         steps = np.diff(walk.utility.astype(np.float64), prepend=self.empty)
         return Walk(self.empty + np.cumsum(self.weights * steps), walk.evaluations, walk.baselines)
@@ -111,16 +118,16 @@ class Weighted:
 
 @dataclass(frozen=True, slots=True)
 class Free:
-    """Draws any order of n players."""
+    """Draws an order of n players, uniformly from all permutations."""
 
     n: int
 
     def __call__(self, rng: np.random.Generator) -> Order:
-        """All orders are equally likely."""
+        """One random order."""
         return Order(rng.permutation(self.n), np.ones(self.n, dtype=np.bool_))
 
 
 def sampled_ranking(method: str, nodes: IntArray, done: Estimate) -> Ranking:
-    """The ranking that an estimate gives."""
+    """The ranking of `nodes` by an estimate."""
     spent = done.tally.orders, done.tally.evaluations, done.seconds
     return Ranking(method, nodes, done.mean(), done.stderr(), *spent, done.status)

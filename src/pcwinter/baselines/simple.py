@@ -1,4 +1,4 @@
-"""Graph -> Ranking without training a model: random values, degree, edge betweenness."""
+"""Graph -> Ranking without a model: random values, degree, edge betweenness."""
 
 import time
 from collections.abc import Callable
@@ -11,24 +11,36 @@ from pcwinter.graph.graph import Graph
 
 
 def random_nodes(graph: Graph, *, hops: int = 2, seed: int = 0) -> Ranking:
-    """Values that mean nothing."""
+    """Random values for nodes: the reference that any method should beat.
+
+    `graph` is the graph. Nodes within `hops` steps of a labelled node get values. `seed` determines the values.
+    """
     return _plain("random", near_nodes(graph, hops), lambda nodes: np.random.default_rng(seed).random(len(nodes)))
 
 
 def degree(graph: Graph, *, hops: int = 2) -> Ranking:
-    """Number of neighbours in the training graph."""
+    """Degree of each node: its number of neighbours in the training graph.
+
+    `graph` is the graph. Nodes within `hops` steps of a labelled node get values.
+    """
     return _plain(
         "degree", near_nodes(graph, hops), lambda nodes: np.diff(graph.training.indptr)[nodes].astype(np.float64)
     )
 
 
 def random_edges(graph: Graph, *, seed: int = 0) -> Ranking:
-    """Values that mean nothing."""
+    """Random values for the edges of the training graph: the reference that any method should beat.
+
+    `graph` is the graph. `seed` determines the values.
+    """
     return _plain("random", all_edges(graph), lambda edges: np.random.default_rng(seed).random(len(edges)))
 
 
 def betweenness(graph: Graph) -> Ranking:
-    """Shortest paths between pairs of nodes of the training graph that pass through an edge, as a share of all."""
+    """Edge betweenness: the share of node pairs whose shortest path in the training graph uses the edge.
+
+    `graph` is the graph. If a pair has several shortest paths, each counts as a fraction.
+    """
     import igraph
 
     def values(edges: IntArray) -> FloatArray:

@@ -1,10 +1,10 @@
-"""Graph -> game: players, orders, and what a coalition is worth.
+"""Graph -> game: the players, the orders in which they join, and the utility of a coalition.
 
-protocol    Game, Order, Walk, SetGame; knows nothing of graphs
+protocol    Game, Order, Walk, SetGame; independent of graphs
 detail      marginal contributions by validation node
 tree        ContributionTree: the players
-orders      in which sequences the players may join
+orders      the sequences in which players may join
 metrics     scores of the validation nodes -> utility
 coalitions  players that joined -> rows of the labelled nodes
-problem     Problem and GraphGame: what a head works on, and the game that it plays
+problem     Problem and GraphGame: the input of a head, and the game
 """

@@ -1,4 +1,4 @@
-"""Marginal contributions by validation node: what the bootstrap over validation nodes needs."""
+"""Steps of a walk -> marginal contributions by validation node, which the bootstrap over these nodes needs."""
 
 from typing import NamedTuple
 
@@ -10,22 +10,22 @@ from pcwinter._util.compiled import compiled
 
 
 class Parts(NamedTuple):
-    """Marginal contributions split by validation node, added up in rows (nodes, edges) as the walks go on."""
+    """Sums of marginal contributions by validation node; each row is a graph node or edge."""
 
     begin: IntArray  # (p + 1,) the rows of player p are row[begin[p]:begin[p + 1]]
     row: IntArray
     sums: FloatArray  # (rows, v)
-    last: FloatArray  # (v,) part of each validation node in the utility before the current step; v = 0 for none
-    fresh: FloatArray  # (v,) in the utility after it
+    last: FloatArray  # (v,) share of each validation node in the utility before the current step; v = 0 if not wanted
+    fresh: FloatArray  # (v,) share in the utility after the step
 
     def of(self, begin: int, end: int) -> "Parts":
-        """Room for the parts of some of the validation nodes."""
+        """Empty parts for the validation nodes `begin` to `end` - 1."""
         n = end - begin
         return Parts(self.begin, self.row, np.zeros((len(self.sums), n)), np.zeros(n), np.zeros(n))
 
 
 def make_parts(incidence: Incidence | None, n_nodes: int) -> Parts:
-    """Room for the parts of `n_nodes` validation nodes in the rows of `incidence`, (rows, players)."""
+    """Empty parts for `n_nodes` validation nodes and the rows of `incidence`, (rows, players)."""
     if incidence is None:
         nothing = np.zeros(0, dtype=np.int64)
         return Parts(nothing, nothing, np.zeros((0, 0)), np.zeros(0), np.zeros(0))
@@ -36,7 +36,7 @@ def make_parts(incidence: Incidence | None, n_nodes: int) -> Parts:
 
 @compiled
 def credit(parts: Parts, player: int) -> None:
-    """Add what the current step changed to the rows of the player, to none if it is -1."""
+    """Add the change of the current step to the rows of the player; player -1 has no rows."""
     n = len(parts.last)
     if n == 0:
         return

@@ -1,9 +1,8 @@
-"""Scores of the validation nodes -> utility: larger is better.
+"""Scores of the validation nodes -> utility. Larger is better.
 
-Validation nodes are sorted by class and scores stored class-major, (classes, nodes), so that
-every loop below runs over neighbouring numbers. Two scores closer than `tie` are a tie, and ties go
-to the lowest class: without that, rounding would decide where a score is exactly tied. A score that is
-not finite makes the utility not a number, which stops the run.
+Validation nodes are sorted by class and scores are stored class-major, (classes, nodes), so that every loop below
+reads adjacent memory. Two scores that differ by less than `tie` are tied, and the lowest class wins; otherwise
+rounding would decide exact ties. A score that is not finite makes the utility NaN, which stops the run.
 """
 
 from dataclasses import dataclass
@@ -14,19 +13,19 @@ from pcwinter._util.arrays import FloatArray, IntArray, UnitArray
 from pcwinter._util.compiled import compiled
 from pcwinter.game.protocol import Order
 
-TIE = 1e-9  # relative to the size of the scores
+TIE = 1e-9  # relative to the largest score
 ACCURACY, MACRO_F1, PROBABILITY, LOG_LIKELIHOOD = range(4)
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A name, and how the numbers of the compiled code become utilities."""
+    """A metric: its name, and how the numbers of the compiled code become utilities."""
 
     name: str
     code: int
 
     def unit(self, n_nodes: int) -> float:
-        """What one counted unit is worth: accuracy is counted in validation nodes, exactly."""
+        """Utility of one counted unit. Accuracy is counted in whole validation nodes, so it is exact."""
         return 1 / n_nodes if self.code == ACCURACY else 1.0
 
     def empty(self, n_classes: int) -> float:
@@ -35,12 +34,12 @@ class Metric:
 
     @property
     def additive(self) -> bool:
-        """Whether the utility is a mean over validation nodes, as the bootstrap needs it."""
+        """Whether the utility is a mean over validation nodes, which the bootstrap needs."""
         return self.code != MACRO_F1
 
     @property
     def tempered(self) -> bool:
-        """Whether scores become probabilities, so that a ridge head needs a temperature."""
+        """Whether the metric uses probabilities, so that the ridge head needs a temperature."""
         return self.code in (PROBABILITY, LOG_LIKELIHOOD)
 
 
@@ -56,14 +55,14 @@ METRICS = {
 
 
 def find_metric(name: str) -> Metric:
-    """The metric of that name."""
+    """The metric called `name`."""
     if not isinstance(name, str) or name not in METRICS:
         raise ValueError(f"metric is {name!r}, expected one of {', '.join(METRICS)}")
     return METRICS[name]
 
 
 def whole(metric: Metric, utility: FloatArray, order: Order) -> UnitArray:
-    """Utilities of a walk in units: whole numbers for accuracy, after checking that all are numbers."""
+    """Utilities of a walk in units, as integers for accuracy, after checking that all are finite."""
     if not np.isfinite(utility).all():
         step = int(np.flatnonzero(~np.isfinite(utility))[0])
         player = int(order.players[order.steps()[step]])
@@ -72,15 +71,15 @@ def whole(metric: Metric, utility: FloatArray, order: Order) -> UnitArray:
 
 
 def class_ends(targets: IntArray, n_classes: int) -> IntArray:
-    """(c + 1,) where each class begins among validation nodes that are sorted by class."""
+    """(c + 1,) where each class begins among the validation nodes, which are sorted by class."""
     return np.searchsorted(targets, np.arange(n_classes + 1))
 
 
 @compiled
 def measure(code: int, scores: FloatArray, ends: IntArray, temperature: float, tie: float, detail: FloatArray) -> float:
-    """Utility of class-major scores; accuracy as a count of nodes.
+    """Utility of class-major scores; accuracy is a count of nodes.
 
-    `detail`, (v,) or empty, receives the part of each validation node (not for macro-F1).
+    `detail`, (v,) or empty, receives the share of each validation node (except for macro-F1).
     """
     n_classes, n = scores.shape
     if not np.isfinite(scores.sum()):
@@ -109,7 +108,7 @@ def measure(code: int, scores: FloatArray, ends: IntArray, temperature: float, t
 
 @compiled
 def predict(scores: FloatArray, i: int, tie: float) -> int:
-    """The class with the largest score, the lowest one among ties."""
+    """The class with the largest score; among ties, the lowest class."""
     best = 0
     for c in range(1, scores.shape[0]):
         if scores[c, i] > scores[best, i] + tie:
@@ -129,7 +128,7 @@ def predictions(scores: FloatArray) -> IntArray:
 
 @compiled
 def _macro_f1(scores: FloatArray, ends: IntArray, tie: float) -> float:
-    """Mean over the classes that occur among the validation nodes of 2 tp / (predicted + true)."""
+    """Mean of 2 tp / (predicted + true) over the classes that occur among the validation nodes."""
     n_classes = scores.shape[0]
     hits = np.zeros(n_classes)
     predicted = np.zeros(n_classes)

@@ -1,8 +1,8 @@
-"""ContributionTree -> orders: in which sequence the players join.
+"""ContributionTree -> orders: the sequences in which the players join.
 
 An order is permissible for PC-Winter (`dfs`) when every player follows its parent and every
-subtree is contiguous, that is, when it is a pre-order. `level` keeps only contiguity, `precedence`
-only "ancestors first", `free` neither. Each family is sampled uniformly, and can be enumerated.
+subtree is contiguous, that is, when it is a pre-order. `level` requires only contiguity, `precedence`
+only that ancestors come first, `free` neither. Each family can be sampled uniformly and enumerated.
 """
 
 import math
@@ -23,7 +23,7 @@ A = TypeVar("A", IntArray, FloatArray)
 
 
 def dfs(tree: ContributionTree, rng: np.random.Generator, truncation: Truncation = ()) -> Order:
-    """A uniformly random pre-order; with `truncation`, late children of a node join silently."""
+    """A uniformly random pre-order. With `truncation`, the late children of every player join silently."""
     rank, before = _arrange(tree, rng.random(tree.n_players))
     start = _descend(tree, before + 1) - 1
     visited = np.ones(tree.n_players, dtype=np.bool_)
@@ -35,11 +35,13 @@ def dfs(tree: ContributionTree, rng: np.random.Generator, truncation: Truncation
 
 
 def level(tree: ContributionTree, rng: np.random.Generator) -> Order:
-    """Subtrees contiguous, the node itself one more block among its children's blocks, uniformly random."""
+    """A uniformly random order with contiguous subtrees; a player may come before, between or after its children."""
     as_child, as_self = rng.random(tree.n_players), rng.random(tree.n_players)
     _, before = _arrange(tree, as_child)
     inner = tree.parent >= 0
-    own_before = np.zeros(tree.n_players, dtype=np.int64)  # players of children's blocks before the node itself
+    own_before = np.zeros(
+        tree.n_players, dtype=np.int64
+    )  # players in the children's subtrees that come before the player itself
     above = tree.parent[inner]
     self_first = as_self[above] < as_child[inner]
     np.add.at(own_before, above[~self_first], tree.size[inner][~self_first])
@@ -50,18 +52,17 @@ def level(tree: ContributionTree, rng: np.random.Generator) -> Order:
 
 
 def precedence(tree: ContributionTree, rng: np.random.Generator) -> Order:
-    """Ancestors first, uniform among the linear extensions of the forest.
+    """A uniformly random order in which ancestors come first: a linear extension of the forest.
 
-    Every player starts a clock of rate `size` when its parent has joined: the next to join is an
-    available player with probability proportional to its subtree, which makes the extensions
-    equally likely.
+    Every player starts a clock of rate `size` when its parent joins. So the next player is one of the available
+    players, with probability proportional to the size of its subtree, which makes all extensions equally likely.
     """
     time = _descend(tree, rng.standard_exponential(tree.n_players) / tree.size)
     return Order(np.argsort(time, kind="stable"), np.ones(tree.n_players, dtype=np.bool_))
 
 
 def free(tree: ContributionTree, rng: np.random.Generator) -> Order:
-    """Any permutation of the players: plain Shapley."""
+    """A uniformly random permutation of the players, as for the Shapley value."""
     return Order(rng.permutation(tree.n_players), np.ones(tree.n_players, dtype=np.bool_))
 
 
@@ -76,7 +77,11 @@ FAMILIES: dict[str, Callable[[ContributionTree, np.random.Generator], Order]] = 
 def sampler(
     tree: ContributionTree, family: str = "dfs", truncation: Truncation = ()
 ) -> Callable[[np.random.Generator], Order]:
-    """A function that draws one order of the family from a generator."""
+    """A function that takes a `numpy.random.Generator` and draws one order, uniformly from the family.
+
+    `tree` is the contribution tree. `family` is "dfs", "level", "precedence" or "free". `truncation` has one ratio per
+    hop, for "dfs" only: with ratio t, the last share t of the children of a player join silently and get no credit.
+    """
     truncation = check_truncation(tree.hops, family, truncation)
     if truncation:
         return partial(dfs, tree, truncation=truncation)
@@ -84,26 +89,31 @@ def sampler(
 
 
 def check_truncation(hops: int, family: str, truncation: Truncation) -> tuple[float, ...]:
-    """The truncation as a tuple, after checking it and the name of the family."""
+    """The truncation as a tuple of floats, after checking it and the name of the family."""
     if not isinstance(family, str) or family not in FAMILIES:
         raise ValueError(f"orders is {family!r}, expected one of {', '.join(FAMILIES)}")
     try:
         ratios = tuple(float(t) for t in truncation)
     except (TypeError, ValueError):
-        raise ValueError(f"truncation is {truncation!r}, expected one ratio per hop, such as (0.5, 0.7)") from None
+        raise ValueError(f"truncation is {truncation!r}, expected one number per hop, such as (0.5, 0.7)") from None
     if not ratios:
         return ratios
     if family != "dfs":
-        raise ValueError(f"truncation is defined for dfs orders only, not for {family} orders: leave one of them out")
+        raise ValueError(
+            f"truncation is defined for dfs orders only, but orders is {family!r}: leave out truncation, or use dfs"
+        )
     if len(ratios) != hops:
-        raise ValueError(f"truncation has {len(ratios)} ratios, expected one per hop, that is {hops}")
+        raise ValueError(f"truncation has {len(ratios)} ratios, expected {hops}, one per hop")
     if not all(0 <= t < 1 for t in ratios):
         raise ValueError(f"truncation is {list(ratios)}, but every ratio must be at least 0 and below 1")
     return ratios
 
 
 def expected_visits(tree: ContributionTree, truncation: Truncation = ()) -> float:
-    """Expected number of players that a DFS order visits, null ones included: the paper's retraining count."""
+    """Expected number of players that a DFS order visits, including null players: the paper's retraining count.
+
+    `tree` is the contribution tree, and `truncation` is as in `sampler`.
+    """
     truncation = check_truncation(tree.hops, "dfs", truncation)
     if not truncation:
         return float(tree.n_players)
@@ -114,7 +124,10 @@ def expected_visits(tree: ContributionTree, truncation: Truncation = ()) -> floa
 
 
 def count_orders(tree: ContributionTree, family: str = "dfs") -> int:
-    """Number of orders in the family."""
+    """Number of orders in the family.
+
+    `tree` is the contribution tree, and `family` is as in `sampler`.
+    """
     check_truncation(tree.hops, family, ())
     if family == "free":
         return math.factorial(tree.n_players)
@@ -126,19 +139,22 @@ def count_orders(tree: ContributionTree, family: str = "dfs") -> int:
 
 
 def every_order(tree: ContributionTree, family: str = "dfs", truncation: Truncation = ()) -> Iterator[Order]:
-    """All orders of the family, each once; there are `count_orders(tree, family)` of them."""
+    """Every order of the family, once. There are `count_orders(tree, family)` of them.
+
+    `tree`, `family` and `truncation` are as in `sampler`.
+    """
     truncation = check_truncation(tree.hops, family, truncation)
     limit = _visited_children(tree, truncation) if truncation else np.full(tree.n_players, tree.n_players)
     children = [np.flatnonzero(tree.parent == p).tolist() for p in range(tree.n_players)]
 
-    def blocks(p: int, heard: bool) -> Iterator[list[tuple[int, bool]]]:
+    def blocks(p: int, visited: bool) -> Iterator[list[tuple[int, bool]]]:
         for arrangement in permutations([p, *children[p]] if family == "level" else children[p]):
             parts = [
-                [[(p, heard)]] if child == p else list(blocks(child, heard and rank < limit[child]))
+                [[(p, visited)]] if child == p else list(blocks(child, visited and rank < limit[child]))
                 for rank, child in enumerate(arrangement)
             ]
             for chosen in product(*parts):
-                head = [] if family == "level" else [(p, heard)]
+                head = [] if family == "level" else [(p, visited)]
                 yield head + [item for part in chosen for item in part]
 
     def extensions(placed: list[int], available: list[int]) -> Iterator[list[int]]:
@@ -155,14 +171,14 @@ def every_order(tree: ContributionTree, family: str = "dfs", truncation: Truncat
         for arrangement in permutations(tree.roots.tolist()):
             for chosen in product(*(list(blocks(root, True)) for root in arrangement)):
                 items = [item for part in chosen for item in part]
-                yield Order(np.array([p for p, _ in items]), np.array([heard for _, heard in items]))
+                yield Order(np.array([p for p, _ in items]), np.array([visited for _, visited in items]))
         return
     for sequence in sequences:
         yield Order(np.array(sequence), np.ones(tree.n_players, dtype=np.bool_))
 
 
 def _arrange(tree: ContributionTree, key: FloatArray) -> tuple[IntArray, IntArray]:
-    """Sort siblings by key: (p,) rank among them, and players in the subtrees of those before it."""
+    """Sort siblings by `key`: (p,) rank among siblings, and (p,) number of players in the subtrees before it."""
     sequence = np.lexsort((key, tree.parent))
     parents, sizes = tree.parent[sequence], tree.size[sequence]
     first = np.flatnonzero(np.r_[True, parents[1:] != parents[:-1]])
@@ -175,7 +191,7 @@ def _arrange(tree: ContributionTree, key: FloatArray) -> tuple[IntArray, IntArra
 
 
 def _descend(tree: ContributionTree, step: A) -> A:
-    """(p,) sum of `step` over the path from the labelled node to each player."""
+    """(p,) sum of `step` along the path from the labelled node to each player."""
     total = step.copy()
     for depth in range(1, tree.hops + 1):
         here = tree.depth == depth
@@ -184,15 +200,15 @@ def _descend(tree: ContributionTree, step: A) -> A:
 
 
 def _descend_all(tree: ContributionTree, ok: BoolArray) -> BoolArray:
-    """(p,) whether `ok` holds for every player on the path, the labelled node (always visited) aside."""
+    """(p,) whether `ok` holds for every player on the path, except the labelled node, which is always visited."""
     broken: IntArray = np.where(tree.parent < 0, 0, ~ok)
     return np.equal(_descend(tree, broken), 0)
 
 
 def _visited_children(tree: ContributionTree, truncation: Truncation) -> IntArray:
-    """(p,) how many of its siblings are visited, itself among the candidates: ceil(n (1 - t)), exactly.
+    """(p,) how many of the n children of its parent are visited: ceil(n (1 - t)), exactly.
 
-    The ratio is read as the simple fraction that was meant, since 10 * (1 - 0.7) is not 3 in binary.
+    The ratio is rounded to a simple fraction, because 10 * (1 - 0.7) is not 3 in binary.
     """
     kept = [1 - Fraction(float(t)).limit_denominator(10_000) for t in truncation]
     above, below = (np.array([getattr(k, part) for k in kept]) for part in ("numerator", "denominator"))

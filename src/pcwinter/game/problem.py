@@ -1,4 +1,4 @@
-"""Graph, tree -> Problem and GraphGame: what a head works on, and the game that it plays."""
+"""Graph and tree -> Problem and GraphGame: the input of a head, and the game."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from pcwinter.graph.propagation import propagate
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """All that a head needs: what the rows are made of, and what they are scored on."""
+    """The input of a head: what training rows are made of, and the validation rows that it scores."""
 
     tree: ContributionTree
     local: LocalGraphs
@@ -30,13 +30,13 @@ class Problem:
     targets: IntArray  # (v,) their classes, ascending
 
     def training_rows(self, coefficient: FloatArray) -> Sparse:
-        """(t, d) rows of all roots from the coefficients of their slots; zero for absent roots."""
+        """(t, d) rows of all roots, from the coefficients of their slots; zero for absent roots."""
         shape = (len(self.labels), self.n_nodes)
         weights: Sparse = sp.csr_array((coefficient, self.local.node, self.local.begin), shape=shape)
         return sp.csr_array(weights @ self.features)
 
     def some_rows(self, trees: IntArray, coefficient: Sequence[FloatArray]) -> Sparse:
-        """(k, d) rows of the roots of some trees, which may repeat, from the coefficients of the slots of each."""
+        """(k, d) rows of the roots of `trees`, which may repeat, from the coefficients of the slots of each."""
         begin = self.local.begin
         nodes = [self.local.node[begin[tree] : begin[tree + 1]] for tree in trees]
         ends = np.cumsum([0, *map(len, nodes)])
@@ -46,12 +46,12 @@ class Problem:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes of the whole graph."""
+        """Number of nodes in the whole graph."""
         return int(self.features.shape[0])
 
 
 def make_problem(graph: Graph, tree: ContributionTree) -> Problem:
-    """Local graphs, and the validation nodes sorted by class."""
+    """The problem of a graph and its contribution tree, with validation nodes sorted by class."""
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
     return Problem(
         tree=tree,
@@ -65,7 +65,7 @@ def make_problem(graph: Graph, tree: ContributionTree) -> Problem:
 
 
 class Walker(Protocol):
-    """A head that is ready to walk on one problem; utilities are in units of the metric."""
+    """A head prepared for one problem. Utilities are in units of the metric."""
 
     def walk(self, order: Order, parts: Parts | None = None) -> Walk:
         """Utilities along an order; marginal contributions by validation node are added to `parts`."""
@@ -74,12 +74,12 @@ class Walker(Protocol):
         """Utility of one coalition, from scratch."""
 
     def prepare(self, order: Order) -> None:
-        """Compute and compile what walks along orders like this one share, before processes share it."""
+        """Compute and compile what walks along such orders share, before worker processes start."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphGame:
-    """The game of the players of a contribution tree."""
+    """The game whose players are those of a contribution tree."""
 
     problem: Problem
     walker: Walker
@@ -110,7 +110,7 @@ class GraphGame:
         return self.walker.walk(order, parts)
 
     def prepare(self, order: Order) -> None:
-        """Compute and compile what walks along orders like this one share."""
+        """Compute and compile what walks along such orders share."""
         self.walker.prepare(order)
 
     def utility(self, coalition: BoolArray) -> float:
@@ -118,7 +118,7 @@ class GraphGame:
         return self.unit * self.walker.utility(coalition)
 
     def constant_utility(self) -> float:
-        """Utility of always naming the most frequent class; with log-likelihood, of the class frequencies."""
+        """Utility of always predicting the most frequent class; for log-likelihood, of predicting the frequencies."""
         problem = self.problem
         frequency = np.bincount(problem.targets, minlength=problem.n_classes) / len(problem.targets)
         scores = np.zeros((problem.n_classes, len(problem.targets)))

@@ -1,6 +1,7 @@
-"""The seam: a game is anything with `walk(order)`, the utility after every step of an order.
+"""Order -> Walk: a game is anything with `walk(order)`, which returns the utility after every step.
 
-Graphs are on one side of this file, game theory is on the other. `SetGame` makes a game of any set function.
+This file separates graphs from game theory: estimators need only what is here. `SetGame` turns any set function into a
+game.
 """
 
 from collections.abc import Callable
@@ -16,17 +17,17 @@ from pcwinter.game.detail import Parts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Order:
-    """All players in the sequence in which they join the coalition.
+    """All players, in the sequence in which they join the coalition.
 
-    A run of players that are not visited is one silent step: it joins as a whole, and no player is credited with the
-    change that it causes.
+    Consecutive players that are not visited form one silent step: they join together, and no player gets credit for
+    the change.
     """
 
     players: IntArray  # (p,)
-    visited: BoolArray  # (p,) by position in `players`; False where truncation left the player out
+    visited: BoolArray  # (p,) by position in `players`; False for players that truncation skips
 
     def steps(self) -> IntArray:
-        """(s + 1,) positions at which the steps begin, and the end; a step is a visited player or a silent run."""
+        """(s + 1,) positions where the steps begin, then the end. A step is one visited player or one silent run."""
         silent = ~self.visited
         begins = np.ones(len(silent) + 1, dtype=np.bool_)
         begins[1:-1] = ~(silent[1:] & silent[:-1])
@@ -35,7 +36,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Walk:
-    """Utilities along an order, in units of the game, and the number of evaluations that they took."""
+    """Utilities along an order, in units of the game, and how many evaluations were needed."""
 
     utility: UnitArray  # (s,) after each step of the order
     evaluations: int  # utilities computed for a marginal contribution
@@ -43,7 +44,7 @@ class Walk:
 
 
 class Game(Protocol):
-    """Utilities are `unit` times what `walk` returns: accuracy is counted in whole validation nodes."""
+    """Utilities are `unit` times what `walk` returns; accuracy, for example, is counted in validation nodes."""
 
     @property
     def n_players(self) -> int:
@@ -51,7 +52,7 @@ class Game(Protocol):
 
     @property
     def unit(self) -> float:
-        """Worth of one counted unit."""
+        """Utility of one counted unit."""
 
     @property
     def empty(self) -> float:
@@ -66,7 +67,7 @@ class Preparable(Protocol):
     """Optional part of a game: work that all orders share."""
 
     def prepare(self, order: Order) -> None:
-        """Compute and compile what walks along orders like this one share."""
+        """Compute and compile what walks along such orders share."""
 
 
 @runtime_checkable
@@ -102,7 +103,7 @@ class SetGame:
         return float(self.function(np.zeros(self.n_players, dtype=np.bool_)))
 
     def walk(self, order: Order) -> Walk:
-        """Utility after every step; one call of the function each."""
+        """Utility after every step, with one call of the function per step."""
         steps = order.steps()
         coalition = np.zeros(self.n_players, dtype=np.bool_)
         utility = np.empty(len(steps) - 1)
@@ -128,10 +129,10 @@ def marginals(game: Game, order: Order, walk: Walk) -> UnitArray:
 
 
 def check_order(game: Game, order: Order) -> None:
-    """Every player of the game joins once; else the order was drawn for another game."""
+    """Raise an error unless every player of the game joins exactly once."""
     n, places = game.n_players, len(order.players)
     if places != n or (np.bincount(order.players, minlength=n) != 1).any():
         raise ValueError(
-            f"an order of {places} places does not hold each of the game's {n} players once: "
-            "draw the orders from the tree of this game"
+            f"an order of length {places} does not contain each of the {n} players of the game once: "
+            "draw orders from the tree of this game"
         )

@@ -1,7 +1,7 @@
-"""Graph -> ContributionTree: the players of the game, in pre-order, so that a subtree is a slice.
+"""Graph -> ContributionTree: the players of the game in pre-order, so that every subtree is a slice.
 
 A player is a path (r, v1, ..., vk), 0 <= k <= K, from a labelled node r along edges of the
-training graph; walking back is allowed. Its node is the last node, its parent the path without it.
+training graph; a path may turn back. The player's node is the last node; its parent is the path without that node.
 
 A player contributes its last step {u, v} only if its depth is 1 + min(dist(r, u), dist(r, v));
 every other player, and every descendant of one, is a null player: its value is exactly 0.
@@ -88,19 +88,20 @@ class ContributionTree:
 
 
 def contribution_tree(graph: Graph, hops: int = 2, *, max_players: int = 10_000_000) -> ContributionTree:
-    """All players within `hops` steps of the labelled nodes.
+    """Build the contribution tree: all players within `hops` steps of the labelled nodes.
 
-    The number of players is the number of walks, which grows like degree ** hops; it is
-    counted first, and nothing is allocated when there are more than `max_players`.
+    `graph` is the graph, and `hops` the number of propagation steps K. `max_players` limits the memory: the number of
+    players grows like degree ** hops. Players are counted first; if there are more than `max_players`, an error is
+    raised before anything is allocated.
     """
     hops, max_players = whole_number("hops", hops, 1), whole_number("max_players", max_players, 1)
     n = count_players(graph, hops)
-    # roughly 270 + 75 hops bytes a player: the tree, its incidence matrices, one order and its marginals
+    # about 270 + 75 hops bytes per player: the tree, its incidence matrices, one order and its marginals
     if n > max_players:
         raise ValueError(
             f"the contribution tree would have {n:.4g} players (about {n * (270 + 75 * hops) / 1e9:.3g} GB) with "
             f"hops={hops}, more than max_players={max_players:,}: use fewer hops or labelled nodes, "
-            "or raise max_players if the memory is there"
+            "or raise max_players if you have the memory"
         )
     training = graph.training
     indptr, indices = training.indptr.astype(np.int64), training.indices.astype(np.int64)
@@ -121,7 +122,7 @@ def contribution_tree(graph: Graph, hops: int = 2, *, max_players: int = 10_000_
 
 
 def count_players(graph: Graph, hops: int) -> float:
-    """Number of players, sum over k of the walks of k steps, without building the tree."""
+    """Number of players, that is, of walks of 0 to `hops` steps, without building the tree."""
     walks = np.ones(graph.n_nodes)
     total = float(len(graph.train))
     for _ in range(hops):
@@ -145,7 +146,7 @@ def _grow(
     size: IntArray,
     null: BoolArray,
 ) -> None:
-    """Fill the pre-order arrays, one labelled node after the other."""
+    """Fill the pre-order arrays, one labelled node at a time."""
     distance = np.full(len(indptr) - 1, hops + 1)
     reached = np.empty(len(indptr) - 1, dtype=np.int64)
     stack = np.empty(hops + 1, dtype=np.int64)  # the player at each depth of the current path

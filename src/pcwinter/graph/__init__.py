@@ -1,8 +1,8 @@
 """Arrays and files -> Graph.
 
-graph        Graph: every check of a user's data, and the inductive split
-features     anything -> features, checked and scaled
-splits       random splits
+graph        Graph: checks the user's data and makes the inductive split
+features     arrays -> features, checked and scaled
+splits       labels -> random splits
 propagation  K steps of propagation on a whole graph
-io           files and objects of other libraries -> Graph
+io           files, and objects of other libraries -> Graph
 """

@@ -1,7 +1,7 @@
-"""Arrays -> Graph: the only place that checks user data, and the inductive split.
+"""Arrays -> Graph: checks the data and makes the inductive split. User data is checked here and nowhere else.
 
 A Graph holds the whole graph and the three graphs that the game is played on: training, validation, testing.
-They share the node numbers, and no edge leads from one to another.
+All three use the same node numbers. No edge connects two of them.
 """
 
 import warnings
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pcwinter._util.arrays import IntArray, Sparse
 from pcwinter.graph.features import SparseLike, as_array, check_features
 
-LONGEST = 1_000  # characters of an id
+LONGEST = 1_000  # characters allowed in an id
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -24,14 +24,15 @@ class Graph:
     """An undirected, unweighted graph with features, labels and three disjoint node sets.
 
     `adjacency` is a SciPy sparse (n, n) array or matrix, or an edge list: m pairs of node numbers, where
-    (u, v) and (v, u) name the same edge. An (m, 2) array is always an edge list, also for m = 2.
-    `features` is (n, d), dense or sparse. `labels` is (n,), with -1 (or NaN) where unknown. `train`, `val`
-    and `test` are node numbers or masks. `n_classes` is 1 + the largest label in these sets unless given.
-    `ids` are your names for the nodes, numbers or strings; results name nodes by their ids. `classes` are the names
-    of the classes. `name` is the name of the graph, for titles; the public graphs have the name that `load` knows.
+    (u, v) and (v, u) name the same edge. An (m, 2) array is always an edge list, even when m = 2.
+    `features` is (n, d), dense or sparse. `labels` is (n,), with -1 or NaN for an unknown label. `train`, `val`
+    and `test` are arrays of node numbers, or masks. `n_classes` defaults to 1 + the largest label in these sets.
+    `ids` are your names for the nodes, integers or strings; results use them to name nodes. `classes` are the names
+    of the classes, in the order of the labels. `name` is the name of the graph: it appears in titles, and a public
+    graph has the name that `load` takes.
 
-    The input is copied, and every array here is read-only. Self-loops are dropped and repeated edges merged,
-    with one warning; anything else that is wrong raises an error.
+    The input is copied, and every array of a Graph is read-only. Self-loops are dropped and repeated edges merged,
+    with one warning. Any other fault raises an error.
 
     >>> features = [[1.0], [0.0], [2.0], [1.0]]
     >>> graph = Graph([(0, 1), (1, 2), (2, 3)], features, labels=[0, 1, -1, 0], train=[0, 1], val=[3])
@@ -55,7 +56,7 @@ class Graph:
     training: Sparse  # (n, n) edges between nodes that are neither in val nor in test
     validation: Sparse  # (n, n) edges inside val
     testing: Sparse  # (n, n) edges inside test
-    ids: NDArray[Any]  # (n,) what the user calls the nodes: int64 or strings, all different; node numbers unless given
+    ids: NDArray[Any]  # (n,) the user's names for the nodes: int64 or strings, all different; default 0..n-1
     classes: tuple[str, ...]  # names of the classes
     name: str
 
@@ -83,7 +84,7 @@ class Graph:
         count = _check_classes(checked_labels, splits, n_classes)
         names = tuple(map(str, range(count) if classes is None else classes))
         if len(names) != count:
-            raise ValueError(f"classes has {len(names)} names, but there are {count} classes: name each once")
+            raise ValueError(f"classes has {len(names)} names, but there are {count} classes: give one name per class")
         fields = {
             "adjacency": whole,
             "features": checked_features,
@@ -104,17 +105,17 @@ class Graph:
 
     @property
     def n_nodes(self) -> int:
-        """Nodes of the whole graph."""
+        """Number of nodes in the whole graph."""
         return self.labels.size
 
     @property
     def n_edges(self) -> int:
-        """Undirected edges of the whole graph."""
+        """Number of undirected edges in the whole graph."""
         return self.adjacency.nnz // 2
 
     @property
     def n_cut_edges(self) -> int:
-        """Undirected edges of the whole graph that lie in none of the three inductive graphs."""
+        """Number of undirected edges that the inductive split cuts: they are in none of the three graphs."""
         return self.n_edges - (self.training.nnz + self.validation.nnz + self.testing.nnz) // 2
 
     def __repr__(self) -> str:
@@ -129,7 +130,7 @@ class Graph:
 
 
 def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArray, IntArray]:
-    """Sparse matrix or edge list -> the ends of all listed edges, loops and repeats still among them."""
+    """Sparse matrix or edge list -> the two ends of every listed edge, including loops and repeats."""
     if sp.issparse(adjacency):
         return _check_matrix(adjacency, n)
     pairs = as_array(adjacency, "adjacency", "a SciPy sparse (n, n) array or an edge list of m pairs")
@@ -140,7 +141,7 @@ def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArra
         if pairs.shape == (n, n):
             advice = "pass scipy.sparse.csr_array(adjacency), or an edge list (m, 2)"
         elif pairs.ndim == 2 and pairs.shape[0] == 2:
-            advice = "an edge list has one edge per row, so transpose it, adjacency.T, to get (m, 2)"
+            advice = "an edge list has one edge per row: pass adjacency.T, which is (m, 2)"
         raise ValueError(f"adjacency is a dense array of shape {pairs.shape}: {advice}")
     if pairs.dtype.kind not in "iu":
         raise TypeError(f"the edge list has entries of type {pairs.dtype}, but must hold integer node numbers")
@@ -154,7 +155,7 @@ def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArra
 
 
 def _check_matrix(adjacency: Any, n: int) -> tuple[IntArray, IntArray]:
-    """Sparse (n, n) -> the ends of its entries, each edge in both directions."""
+    """Sparse (n, n) -> row and column of every entry; each edge appears in both directions."""
     if adjacency.shape != (n, n):
         raise ValueError(
             f"adjacency has shape {adjacency.shape}, but features has {n} rows: adjacency must be ({n}, {n})"
@@ -165,22 +166,22 @@ def _check_matrix(adjacency: Any, n: int) -> tuple[IntArray, IntArray]:
     if not (weights == 1).all():
         at = np.flatnonzero(weights != 1)[0]
         raise ValueError(
-            f"adjacency has weight {weights[at]} on edge ({row[at]}, {col[at]}), but this version values "
-            "unweighted graphs: drop the weights with (adjacency != 0).astype(float)"
+            f"adjacency has weight {weights[at]} on edge ({row[at]}, {col[at]}), but edge "
+            "weights are not supported: drop the weights with (adjacency != 0).astype(float)"
         )
     forth, back = np.unique(row * n + col), np.unique(col * n + row)
     alone = np.setdiff1d(forth, back, assume_unique=True)
     if alone.size:
         u, v = divmod(int(alone[0]), n)
         raise ValueError(
-            f"adjacency is not symmetric: {alone.size} entries such as ({u}, {v}) have no counterpart; "
-            "if direction does not matter pass adjacency.maximum(adjacency.T)"
+            f"adjacency is not symmetric: {alone.size} entries such as ({u}, {v}) have no counterpart in the "
+            "other direction; if direction does not matter, pass adjacency.maximum(adjacency.T)"
         )
     return row, col
 
 
 def check_labels(labels: ArrayLike, n: int) -> IntArray:
-    """(n,) integers, or integral floats where NaN means unknown -> int64 with -1 for unknown."""
+    """(n,) integers, or whole floats in which NaN means unknown -> int64 with -1 for unknown."""
     given = as_array(labels, "labels", "an array of n integers")
     if given.dtype.kind not in "biuf":
         raise TypeError(
@@ -190,14 +191,12 @@ def check_labels(labels: ArrayLike, n: int) -> IntArray:
     if given.shape != (n,):
         raise ValueError(
             f"labels has shape {given.shape}, but must be ({n},), one integer for each row of features "
-            "(one-hot rows become integers by argmax(axis=1))"
+            "(labels.argmax(axis=1) turns one-hot rows into integers)"
         )
     known = np.where(np.isnan(given), -1, given)
     bad = np.flatnonzero((known != np.floor(known)) | (known < -1) | (known > np.iinfo(np.int32).max))
     if bad.size:
-        raise ValueError(
-            f"node {bad[0]} has label {given[bad[0]]}, but labels must be 0, 1, 2, ... or -1 where unknown"
-        )
+        raise ValueError(f"node {bad[0]} has label {given[bad[0]]}, but labels must be 0, 1, 2, ..., or -1 if unknown")
     return known.astype(np.int64)
 
 
@@ -205,10 +204,12 @@ def check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
     """Node numbers or a mask -> sorted node numbers."""
     given = as_array(nodes, name, "an array of node numbers or a boolean mask")
     if given.ndim != 1:
-        raise ValueError(f"{name} has shape {given.shape}, but must be one row of node numbers or a mask of length {n}")
+        raise ValueError(f"{name} has shape {given.shape}, but must be 1-D: node numbers, or a mask of length {n}")
     if given.dtype.kind == "b":
         if given.size != n:
-            raise ValueError(f"{name} is a mask of length {given.size}, but features has {n} rows: pass one per node")
+            raise ValueError(
+                f"{name} is a mask of length {given.size}, but features has {n} rows: pass one boolean per node"
+            )
         return np.flatnonzero(given).astype(np.int64)
     if given.size == 0:
         return np.empty(0, dtype=np.int64)
@@ -225,23 +226,25 @@ def check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
 
 
 def _check_classes(labels: IntArray, splits: dict[str, IntArray], n_classes: int | None) -> int:
-    """The number of classes; checks what labels and splits must satisfy together."""
+    """The number of classes, after checking that labels and splits agree."""
     if splits["train"].size == 0:
-        raise ValueError("train is empty, so there are no labelled nodes to value: name at least one per class")
+        raise ValueError(
+            "train is empty, but the model needs labelled nodes to learn from: pass at least one node per class"
+        )
     if splits["val"].size == 0:
-        raise ValueError("val is empty, but the utility is measured on validation nodes: name at least one")
+        raise ValueError("val is empty, but the utility is measured on validation nodes: pass at least one")
     for first, second in (("train", "val"), ("train", "test"), ("val", "test")):
         both = np.intersect1d(splits[first], splits[second], assume_unique=True)
         if both.size:
             raise ValueError(
-                f"{first} and {second} share {both.size} nodes, node {both[0]} among them: keep each node in one set"
+                f"{first} and {second} share {both.size} nodes, such as node {both[0]}: put each node in one set only"
             )
     for name, nodes in splits.items():
         unknown = nodes[labels[nodes] < 0]
         if unknown.size:
             raise ValueError(
-                f"{name} holds {unknown.size} nodes without a label, node {unknown[0]} among them: "
-                f"label them or leave them out of {name}"
+                f"{name} holds {unknown.size} nodes without a label, such as node {unknown[0]}: "
+                f"label them or remove them from {name}"
             )
     used = np.concatenate(list(splits.values()))
     count = 1 + int(labels[used].max()) if n_classes is None else n_classes
@@ -251,15 +254,15 @@ def _check_classes(labels: IntArray, splits: dict[str, IntArray], n_classes: int
     if beyond.size:
         raise ValueError(
             f"node {beyond[0]} has label {labels[beyond[0]]}, but with {count} classes "
-            f"({'taken from train, val and test' if n_classes is None else 'as n_classes says'}) "
-            f"the labels are 0..{count - 1}: correct it, or set it to -1 if it is not used"
+            f"({'counted in train, val and test' if n_classes is None else 'as n_classes says'}) "
+            f"labels must lie in 0..{count - 1}: correct the label, or set it to -1 if the node is in no set"
         )
     present = np.unique(labels[splits["train"]])
     if present.size < count:
         missing = next((c for c, label in enumerate(present.tolist()) if c != label), present.size)
         raise ValueError(
-            f"class {missing} of {count} has no node in train, so no model can learn it: "
-            "add one to train, or number the classes without gaps"
+            f"class {missing} of {count} has no node in train, so a model cannot learn it: "
+            "add a node of this class to train, or number the classes without gaps"
         )
     return int(count)
 
@@ -268,7 +271,7 @@ def _check_ids(ids: ArrayLike, n: int) -> NDArray[Any]:
     """(n,) integers or strings, all different."""
     given = as_array(ids, "ids", "an array of n integers or strings")
     if given.shape != (n,):
-        raise ValueError(f"ids has shape {given.shape}, but must be ({n},), one for each row of features")
+        raise ValueError(f"ids has shape {given.shape}, but must be ({n},), one id for each row of features")
     if given.dtype.kind not in "iuUO" or (given.dtype.kind == "O" and not all(isinstance(i, str) for i in given)):
         raise TypeError(f"ids has entries of type {given.dtype}, but must hold integers or strings")
     if given.dtype.kind not in "iu":
@@ -278,16 +281,16 @@ def _check_ids(ids: ArrayLike, n: int) -> NDArray[Any]:
         try:
             "".join(given).encode()
         except UnicodeEncodeError as error:
-            raise ValueError(f"an id is not proper Unicode ({error.reason}): correct it") from None
+            raise ValueError(f"an id is not valid Unicode ({error.reason}): correct it") from None
     result = given.astype(np.int64 if given.dtype.kind in "iu" else str)
     values, times = np.unique(result, return_counts=True)
     if values.size < n:
-        raise ValueError(f"two nodes have the id {values[times > 1][0]!s}: give each node an id of its own")
+        raise ValueError(f"two nodes have the id {values[times > 1][0]!s}, but ids must be unique: rename one")
     return result
 
 
 def _simple_graph(row: IntArray, col: IntArray, n: int) -> tuple[Sparse, int, int]:
-    """Ends of edges in any direction -> simple graph, number of loops dropped, number of repeats merged.
+    """Ends of edges, in either direction -> the simple graph, the loops dropped and the repeats merged.
 
     An edge listed a times as (u, v) and b times as (v, u) counts as max(a, b) - 1 repeats.
     """
@@ -302,7 +305,7 @@ def _simple_graph(row: IntArray, col: IntArray, n: int) -> tuple[Sparse, int, in
 
 
 def _inductive(whole: Sparse, val: IntArray, test: IntArray) -> tuple[Sparse, Sparse, Sparse]:
-    """The training, validation and test graph: an edge stays when both ends are on the same side."""
+    """The training, validation and test graphs: each keeps the edges with both ends in its own set of nodes."""
     n = whole.shape[0]
     side = np.zeros(n, dtype=np.int64)
     side[val], side[test] = 1, 2
@@ -315,7 +318,7 @@ def _inductive(whole: Sparse, val: IntArray, test: IntArray) -> tuple[Sparse, Sp
 
 
 def _from_edges(u: IntArray, v: IntArray, n: int) -> Sparse:
-    """Each undirected edge once -> symmetric adjacency of ones, canonical."""
+    """Each undirected edge once -> canonical symmetric adjacency of ones."""
     ends = np.concatenate([u, v]), np.concatenate([v, u])
     return sp.csr_array((np.ones(2 * u.size), ends), shape=(n, n))
 

@@ -1,4 +1,4 @@
-"""Graph -> rows: K steps of symmetrically normalised propagation on a whole graph."""
+"""Adjacency and features -> rows: K steps of symmetrically normalised propagation on a whole graph."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +15,7 @@ def propagate(adjacency: Sparse, features: Sparse, hops: int) -> Sparse:
 
 
 def propagate_to(rows: IntArray, adjacency: Sparse, features: Sparse, hops: int) -> Sparse:
-    """(r, d) some rows of `propagate`, without the others: much less work where they are few."""
+    """(r, d) the rows `rows` of `propagate`. This is much faster than `propagate` when there are few of them."""
     step = normalized(adjacency)
     reached = step[rows]
     for _ in range(hops - 1):

@@ -1,4 +1,4 @@
-"""Labels -> train, val and test: splits drawn at random, in the paper's shape."""
+"""Labels -> train, val and test: random splits with the sizes that the paper uses."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,15 +7,16 @@ from pcwinter._util.arrays import IntArray
 from pcwinter._util.checks import whole_number
 from pcwinter.graph.graph import Graph
 
-PER_CLASS = 20  # labelled nodes of each class in every split of the paper
+PER_CLASS = 20  # labelled nodes per class in every split of the paper
 
 
 def random_split(
     labels: ArrayLike, *, per_class: int, val: int, test: int, seed: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Draw `per_class` nodes of every class to train on, then `val` and `test` of the other labelled nodes.
+    """Draw train, val and test at random: three sorted arrays of node numbers.
 
-    `labels` is (n,), -1 where unknown. The three sets come sorted.
+    `labels` is (n,), with -1 for an unknown label; only labelled nodes are drawn. `per_class` is the number of training
+    nodes of each class. `val` and `test` are the sizes of the other two sets. `seed` determines the split.
 
     >>> train, val, test = random_split([0, 1, 0, 1, -1, 0, 1], per_class=1, val=2, test=2, seed=0)
     >>> train.size, val.size, test.size
@@ -27,10 +28,14 @@ def random_split(
     counts = np.bincount(known[known >= 0])
     scarce = np.flatnonzero(counts < per_class)
     if scarce.size:
-        raise ValueError(f"class {scarce[0]} has {counts[scarce[0]]} labelled nodes, but per_class is {per_class}")
+        raise ValueError(
+            f"class {scarce[0]} has {counts[scarce[0]]} labelled nodes, but per_class is {per_class}: lower it"
+        )
     spare = int(counts.sum()) - per_class * counts.size
     if val + test > spare:
-        raise ValueError(f"val + test is {val + test}, but beside train only {spare} nodes are labelled")
+        raise ValueError(
+            f"val + test is {val + test}, but after train only {spare} labelled nodes are left: lower val or test"
+        )
     drawn = np.random.default_rng(seed).permutation(np.flatnonzero(known >= 0))
     train = np.concatenate([drawn[known[drawn] == c][:per_class] for c in range(counts.size)])
     rest = drawn[~np.isin(drawn, train)]
@@ -38,8 +43,9 @@ def random_split(
 
 
 def fresh_split(graph: Graph, seed: int) -> Graph:
-    """The same graph with a random split of the same shape: equally many nodes of every class to train on.
+    """The same graph with a new random split of the same sizes, and the same number of training nodes per class.
 
+    >>> from pcwinter import load
     >>> fresh_split(load("demo"), seed=5).train.tolist() == load("demo", seed=5).train.tolist()
     True
     """

@@ -1,8 +1,8 @@
-"""Heads: classifiers that turn the rows of labelled nodes into scores of validation nodes.
+"""Rows of labelled nodes -> scores of validation nodes: the classifiers, called heads.
 
 softmax      the paper's head, trained for every coalition
-adam         the compiled trainer behind it
+adam         its compiled trainer
 ridge        the same linear classifier in closed form
-calibration  parameters of the ridge head that imitate the softmax head
+calibration  parameters with which the ridge head imitates the softmax head
 graph_game   graph, tree, head and metric -> GraphGame
 """

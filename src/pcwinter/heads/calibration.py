@@ -1,9 +1,9 @@
-"""Problem -> parameters of the ridge head: those that predict what the softmax head predicts.
+"""Problem -> Calibration: the parameters with which the ridge head predicts what the softmax head predicts.
 
-The right penalty and bias depend on the data. On random prefixes of DFS orders, of log-uniform
-length, both heads are trained; the point of a small fixed grid wins at which they name the same class on
-the largest share of validation nodes. (Closeness of the accuracies is a worse guide: it picks
-parameters that rank badly.) The test graph plays no part in it.
+The best penalty and bias depend on the data. Both heads are trained on random prefixes of DFS orders, of log-uniform
+length. From a small fixed grid, we choose the point at which both heads predict the same class for the largest share
+of validation nodes. (Comparing accuracies works less well: it chooses parameters that rank badly.) The test graph is
+not used.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 BIASES = (0.3, 1.0, 3.0)
 TEMPERATURES = tuple(float(t) for t in np.geomspace(0.01, 10, 31))
 PREFIXES = 36
-SEED = 2402  # fixed: the choice belongs to the data, not to the run
+SEED = 2402  # fixed, so that the choice depends on the data and not on the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Calibration:
 
 
 def calibrate(problem: Problem, like: Softmax, fixed: Ridge) -> Calibration:
-    """Choose what `fixed` leaves open so that the head imitates `like`; ties go to the first point of the grid."""
+    """Choose the parameters that are None in `fixed` so that the head imitates `like`. The first best point wins."""
     complete = problem.training_rows(coefficients(problem.local, np.ones_like(problem.tree.null)))
     table, labels, members = _prefixes(problem, complete)
     z, n_classes = problem.rows, problem.n_classes
@@ -60,7 +60,7 @@ def calibrate(problem: Problem, like: Softmax, fixed: Ridge) -> Calibration:
             best = max(best, (float(np.mean(shares)), penalty, bias), key=lambda choice: choice[0])
     agreement, penalty, bias = best
     scores = np.array([ridge(prefix, penalty, bias) for prefix in range(len(members))])
-    scores -= scores.max(axis=1, keepdims=True)  # changes no softmax, and exp cannot overflow
+    scores -= scores.max(axis=1, keepdims=True)  # does not change the softmax, and exp cannot overflow
     expected = np.sum(softmax(wanted, axis=1) * scores, axis=1)
 
     def surprise(temperature: float) -> float:
@@ -72,9 +72,9 @@ def calibrate(problem: Problem, like: Softmax, fixed: Ridge) -> Calibration:
 
 
 def _prefixes(problem: Problem, complete: Sparse) -> tuple[Sparse, IntArray, list[IntArray]]:
-    """A table of rows, their labels, and which of them each prefix has.
+    """A table of rows, their labels, and the rows of each prefix.
 
-    A prefix of a DFS order has complete rows, which stand first in the table, and only the last may be unfinished.
+    All rows of a prefix are complete, except perhaps the last. Complete rows come first in the table.
     """
     rng = np.random.default_rng(SEED)
     tree, local = problem.tree, problem.local

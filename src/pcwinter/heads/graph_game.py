@@ -1,4 +1,4 @@
-"""Graph, tree, head and metric -> GraphGame: the head gets all its parameters, and is made ready to walk."""
+"""Graph, tree, head and metric -> GraphGame: completes the parameters of the head and prepares it."""
 
 from pcwinter._util.threads import one_thread
 from pcwinter.game.metrics import find_metric
@@ -20,10 +20,11 @@ def graph_game(
     metric: str = "accuracy",
     memory: int | None = None,
 ) -> tuple[GraphGame, str, Calibration | None]:
-    """The game of a graph, the head's description with its parameters, and the calibration if there was one.
+    """The game of a graph, a description of the head, and the calibration if there was one.
 
-    `tree` is the contribution tree of `graph`. `head` and `metric` are as in `value`. `memory` limits what a ridge
-    walk takes, in bytes; None sets no limit.
+    `tree` is the contribution tree of `graph`. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`; missing
+    parameters are calibrated. `metric` is a name in METRICS. `memory` limits the memory of a ridge walk, in bytes; None
+    sets no limit.
     """
     chosen, head = find_metric(metric), check_head(head)
     problem = make_problem(graph, tree)
@@ -44,7 +45,7 @@ def graph_game(
 
 
 def check_head(head: object) -> str | Ridge | Softmax:
-    """The head, which must be a name or a pcwinter.Ridge or Softmax."""
+    """The head, after checking that it is a known name, a Ridge or a Softmax."""
     if isinstance(head, Ridge | Softmax) or (isinstance(head, str) and head in HEADS):
         return head
     raise ValueError(f"head is {head!r}, expected ridge, softmax, or a pcwinter.Ridge(...) or pcwinter.Softmax(...)")

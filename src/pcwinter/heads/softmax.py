@@ -1,7 +1,7 @@
 """Rows and labels -> scores by training: the paper's linear softmax classifier.
 
-Full-batch Adam from zero weights, so that the utility is a function of the coalition. Every evaluation of an order
-is a model of its own; their rows are made a batch at a time, for consecutive evaluations share all but one.
+Training is full-batch Adam from zero weights, so the utility depends only on the coalition. Every evaluation trains one
+model. Rows are computed in batches, because consecutive evaluations share all rows but one.
 """
 
 from dataclasses import dataclass
@@ -18,14 +18,15 @@ from pcwinter.game.protocol import Order, Walk
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.adam import scores, train
 
-BATCH = 32  # evaluations whose rows are made together; changes no bit
+BATCH = 32  # evaluations whose rows are computed together; does not change the result
 
 
 @dataclass(frozen=True, slots=True)
 class Softmax:
     """The paper's head: a linear softmax classifier, trained for every coalition by full-batch Adam.
 
-    `learning_rate` and `epochs` are those of Adam; `weight_decay` times the weights is added to the gradient.
+    `learning_rate` and `epochs` are the step size and the number of steps of Adam. `weight_decay` times the weights is
+    added to the gradient.
     """
 
     learning_rate: float = 0.01
@@ -38,7 +39,7 @@ class Softmax:
         object.__setattr__(self, "weight_decay", number("weight_decay", self.weight_decay, zero=True))
 
 
-PAPER = {  # what the paper trains with, where that is not the default
+PAPER = {  # the paper's parameters, where they differ from the defaults
     "amazon-photo": Softmax(learning_rate=0.1, epochs=200, weight_decay=0.0),
     "amazon-computers": Softmax(learning_rate=0.1, epochs=200, weight_decay=0.0),
     "coauthor-physics": Softmax(learning_rate=0.01, epochs=30, weight_decay=5e-4),
@@ -46,26 +47,26 @@ PAPER = {  # what the paper trains with, where that is not the default
 
 
 def softmax_for(graph: Graph) -> Softmax:
-    """How the paper trains on the public graph of this name; the default for any other graph."""
+    """The paper's parameters for the public graph called `graph.name`; the defaults for any other graph."""
     return PAPER.get(graph.name, Softmax())
 
 
 def fit_scores(
     rows: Sparse, labels: IntArray, members: list[IntArray], n_classes: int, head: Softmax, z: Sparse
 ) -> FloatArray:
-    """(e, c, v) class-major scores on `z` of models that are trained each on its own `members` of `rows`."""
+    """(e, c, v) class-major scores on `z` of e models; model i is trained on the rows `members[i]` of `rows`."""
     return scores(train(rows, labels, members, n_classes, head.learning_rate, head.epochs, head.weight_decay), z)
 
 
 class SoftmaxWalker:
-    """The softmax head on one problem."""
+    """The softmax head, prepared for one problem."""
 
     def __init__(self, problem: Problem, head: Softmax, metric: Metric) -> None:
         self.problem, self.head, self.metric = problem, head, metric
         self.ends = class_ends(problem.targets, problem.n_classes)
 
     def walk(self, order: Order, parts: Parts | None = None) -> Walk:
-        """Utilities along an order; what they are made of, by validation node, is added to `parts`."""
+        """Utilities along an order; the marginal contributions by validation node are added to `parts`."""
         local = self.problem.local
         state = empty_state(local)
         steps = order.steps()
@@ -98,7 +99,7 @@ class SoftmaxWalker:
         return Walk(whole(self.metric, utility[last], order), counts[0], counts[1])
 
     def _score(self, rows: dict[int, FloatArray], batch: list[tuple[int, int, FloatArray]]) -> FloatArray:
-        """(e, c, v) scores of the evaluations of a batch, each trained on the rows as they are by then."""
+        """(e, c, v) scores of a batch of evaluations, each trained on the rows at that point of the order."""
         table = [*rows.items(), *((tree, row) for _, tree, row in batch)]
         current = {tree: k for k, tree in enumerate(rows)}  # where in the table the row of each tree is
         members = []
@@ -110,7 +111,7 @@ class SoftmaxWalker:
         return fit_scores(table_rows, problem.labels[trees], members, problem.n_classes, self.head, problem.rows)
 
     def prepare(self, order: Order) -> None:
-        """Compile; there is nothing to compute, and a walk would take too long."""
+        """Compile. Nothing needs to be computed in advance, and a whole walk would take too long."""
         state = empty_state(self.problem.local)
         begin_step(state)
         join(self.problem.local, state, int(order.players[0]))

@@ -16,7 +16,6 @@ from pcwinter.game.coalitions.induced import (
 from pcwinter.game.coalitions.row_updates import apply, forget, no_moves, plan
 from pcwinter.game.orders import FAMILIES
 from pcwinter.game.tree import contribution_tree
-from pcwinter.graph.propagation import propagate, propagate_to
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
@@ -79,13 +78,3 @@ def test_the_complete_local_graph_has_the_degrees_of_the_tree_only() -> None:
         here = slice(local.begin[t], local.begin[t + 1])
         star = np.where(local.node[here] == root, 1 / (degree[root] + 1), (2 * (degree[root] + 1)) ** -0.5)
         np.testing.assert_allclose(complete[here], star)
-
-
-@pytest.mark.parametrize("hops", [1, 2, 3])
-def test_propagation_on_the_whole_graph(hops: int) -> None:
-    graph = random_graph(1)
-    expected = dense_power(graph.training.toarray(), hops) @ graph.features.toarray()
-    np.testing.assert_allclose(propagate(graph.training, graph.features, hops).toarray(), expected, atol=1e-12)
-    rows = np.array([4, 0, 2])
-    some = propagate_to(rows, graph.training, graph.features, hops)
-    np.testing.assert_allclose(some.toarray(), expected[rows], atol=1e-12)

@@ -30,16 +30,20 @@ def refusal(path: Path, kind: type[Exception] = ValueError) -> str:
 
 
 def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
-    formats = "name a folder with nodes.csv and edges.csv, or a file that ends in .npz, .graphml or .gml"
-    assert refusal(tmp_path / "cora", FileNotFoundError) == f"there is no {tmp_path}/cora: {formats}"
-    with pytest.raises(FileNotFoundError, match=r'the built-in graph is load\("cora"\)'):
+    formats = "a folder with nodes.csv and edges.csv, or a file that ends in .npz, .graphml or .gml"
+    message = refusal(tmp_path / "cora", FileNotFoundError)
+    assert f"{tmp_path}/cora" in message
+    assert formats in message
+    with pytest.raises(FileNotFoundError, match=r'load\("cora"\)'):
         pw.read_graph("cora")
-    assert "holds no nodes.csv (nothing): put nodes.csv and edges.csv there" in refusal(tmp_path, FileNotFoundError)
+    assert "holds no nodes.csv (nothing)" in refusal(tmp_path, FileNotFoundError)
     (tmp_path / "nodes.csv").write_text(NODES)
     assert "holds no edges.csv (nodes.csv)" in refusal(tmp_path, FileNotFoundError)
-    assert "name the folder that holds nodes.csv and edges.csv" in refusal(tmp_path / "nodes.csv")
+    assert "the folder that holds nodes.csv and edges.csv" in refusal(tmp_path / "nodes.csv")
     (tmp_path / "graph.json").write_text("{}")
-    assert refusal(tmp_path / "graph.json") == f"{tmp_path}/graph.json is of no known format: {formats}"
+    message = refusal(tmp_path / "graph.json")
+    assert f"{tmp_path}/graph.json" in message
+    assert formats in message
 
 
 # ---- tables
@@ -48,25 +52,25 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        (NODES, "", "nodes.csv is empty: begin it with a header that names the columns id, label, split"),
+        (NODES, "", "nodes.csv is empty"),
         (NODES, "\n \n", "nodes.csv is empty"),
-        (NODES, "id,label,split,x\n", "nodes.csv has a header, but no nodes: add a line for each node"),
+        (NODES, "id,label,split,x\n", "nodes.csv has a header, but no nodes"),
         (
             "split",
             "set",
             "nodes.csv has no column 'split' (its header is 'id', 'label', 'set', 'x', 'y'): add or rename",
         ),
-        ("x,y", "x,x", "nodes.csv has two columns 'x': remove or rename one"),
-        ("x,y", "x,ID", "nodes.csv has two columns 'id': remove or rename one"),
-        ("x,y", "x,", "column 5 of {}nodes.csv has no name: name it if it is data, remove it if it counts rows"),
-        (NODES, NODES.replace(",", ";"), "nodes.csv is separated by semicolons: save it with commas instead"),
-        (NODES, NODES.replace(",", "\t"), "nodes.csv is separated by tabs: save it with commas instead"),
-        (NODES, "id,label,split\na,0,train\n", "nodes.csv has no feature: add a column of numbers"),
+        ("x,y", "x,x", "nodes.csv has two columns named 'x'"),
+        ("x,y", "x,ID", "nodes.csv has two columns named 'id'"),
+        ("x,y", "x,", "column 5 of {}nodes.csv has no name"),
+        (NODES, NODES.replace(",", ";"), "nodes.csv is separated by semicolons"),
+        (NODES, NODES.replace(",", "\t"), "nodes.csv is separated by tabs"),
+        (NODES, "id,label,split\na,0,train\n", "nodes.csv has no features"),
         ("c,0,val,1,1", "c,0,eval,1,1", "line 4 of {}nodes.csv has the split 'eval': write train, val or test"),
-        ("c,0,val,1,1", "\na,0,val,1,1", "lines 2 and 5 of {}nodes.csv both have the id 'a': give every node an id"),
+        ("c,0,val,1,1", "\na,0,val,1,1", "lines 2 and 5 of {}nodes.csv both have the id 'a'"),
         ("c,0,val,1,1", '"\nc",0,val,1,1\nc,0,dev,1,1', "line 6 of {}nodes.csv has the split 'dev'"),
-        ("c,0,val,1,1", ",0,val,1,1", "line 4 of {}nodes.csv has an empty id: give every node an id of its own"),
-        ("c,0,val", "c,,val", "line 4 of {}nodes.csv is in val, but has no label: give it one, or take it out of val"),
+        ("c,0,val,1,1", ",0,val,1,1", "line 4 of {}nodes.csv has an empty id"),
+        ("c,0,val", "c,,val", "line 4 of {}nodes.csv is in val, but has no label"),
         ("b,1,train,2", "b,1,train,two", "line 3 of {}nodes.csv has 'two' in the column 'x', where a finite number is"),
         ("b,1,train,2", "b,1,train,nan", "line 3 of {}nodes.csv has 'nan' in the column 'x'"),
         ("b,1,train,2", "b,1,train,-inf", "line 3 of {}nodes.csv has '-inf' in the column 'x'"),
@@ -77,12 +81,12 @@ def test_paths_that_lead_nowhere(tmp_path: Path) -> None:
         ("b,1,train,2,1", "b,1,train,2,1,5", "line 3 of {}nodes.csv has 6 fields, but the header names 5 columns"),
         ("a,0,train,1,2", "a,0,train,1,2,5", "line 2 of {}nodes.csv has 6 fields, but the header names 5 columns"),
         ("b,1,train", 'b,"1,train', "line 3 of {}nodes.csv has 2 fields, but the header names 5 columns: check its co"),
-        ("b,1,train,2", "b,1,train,-2", "nodes.csv: features has negative entries, the first in row 1, which row sums"),
-        ("train", "", "nodes.csv: train is empty, so there are no labelled nodes to value"),
-        ("c,0,val", "c,0,", "nodes.csv: val is empty, but the utility is measured on validation nodes"),
-        ("b,1,train", "b,1,", "nodes.csv has no node of class '1' in train, so no model can learn that class: put one"),
-        ("c,0,val", "c,0.0,val", "nodes.csv has the labels '0' and '0.0', which are the same number: write a class in"),
-        ("e,,,1,0\n", 'e,,,1,0\n"', "nodes.csv is not CSV: check its commas, and that every quote is closed"),
+        ("b,1,train,2", "b,1,train,-2", "nodes.csv: features has negative entries, the first in row 1"),
+        ("train", "", "nodes.csv: train is empty"),
+        ("c,0,val", "c,0,", "nodes.csv: val is empty"),
+        ("b,1,train", "b,1,", "nodes.csv has no node of class '1' in train"),
+        ("c,0,val", "c,0.0,val", "nodes.csv has the labels '0' and '0.0', which are the same number"),
+        ("e,,,1,0\n", 'e,,,1,0\n"', "nodes.csv is not valid CSV"),
         ("b,1,train,2", "b,1,train,\u0661", "line 3 of {}nodes.csv has '\u0661' in the column 'x'"),
         (
             "b,1,train,2",
@@ -113,13 +117,13 @@ def test_a_short_row_is_not_filled_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "edges.csv is empty: begin it with a header that names the columns source, target"),
+        ("", "edges.csv is empty"),
         ("from,to\na,b\n", "edges.csv has no column 'source' (its header is 'from', 'to'): add or rename it"),
-        ("source;target\na;b\n", "edges.csv is separated by semicolons: save it with commas instead"),
-        ("source,target\na,b\nb,z\n", "line 3 of {}edges.csv names the target 'z', an id that nodes.csv does not have"),
-        ("source,target\n\n a,b\n", "line 3 of {}edges.csv names the source ' a', an id that nodes.csv does not have"),
+        ("source;target\na;b\n", "edges.csv is separated by semicolons"),
+        ("source,target\na,b\nb,z\n", "line 3 of {}edges.csv names the target 'z'"),
+        ("source,target\n\n a,b\n", "line 3 of {}edges.csv names the source ' a'"),
         ("source,target\na\n", "line 2 of {}edges.csv has 1 fields, but the header names 2 columns"),
-        ("source,target,weight\na,b,1\nb,e,0.5\n", "line 3 of {}edges.csv has weight 0.5, but this version values unw"),
+        ("source,target,weight\na,b,1\nb,e,0.5\n", "line 3 of {}edges.csv has weight 0.5"),
         (
             "source,target,weight\na,b,x\n",
             "line 2 of {}edges.csv has 'x' in the column 'weight', where a finite number",
@@ -146,25 +150,25 @@ def layout() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"labels": None}, "there is no array labels: the layout is adj_data, adj_indices"),
+        ({"labels": None}, "there is no array labels"),
         ({"adj_data": None}, "there is no array adj_data"),
-        ({"adj_data": [1.0, 2.0]}, "adj_data has 2 for edge (1, 2), but this version values unweighted graphs"),
+        ({"adj_data": [1.0, 2.0]}, "adj_data has 2 for edge (1, 2)"),
         ({"adj_indices": [1, 9]}, "the arrays adj_* do not fit together ("),
-        ({"adj_indices": [1.0, 2.0]}, "adj_indices is of type float64 and shape (2,), but must be a row of integers"),
-        ({"adj_shape": [4]}, "adj_shape is of type int64 and shape (1,), but must be a row of two integers"),
-        ({"adj_shape": [4, 5]}, "the adjacency is (4, 5), but there are 4 rows of features: it must be (4, 4)"),
+        ({"adj_indices": [1.0, 2.0]}, "adj_indices is of type float64 and shape (2,)"),
+        ({"adj_shape": [4]}, "adj_shape is of type int64 and shape (1,)"),
+        ({"adj_shape": [4, 5]}, "the adjacency is (4, 5)"),
         ({"attr_data": np.array(["x"] * 16)}, "attr_data is of type <U1, but must hold numbers"),
         ({"attr_matrix": np.ones(3)}, "the features have shape (3,), but must be (n, d)"),
         ({"labels": [0, 1, 0]}, "labels has shape (3,), but must be (4,)"),
         ({"labels": [0.5, 1, 0, 1]}, "node 0 has label 0.5, but labels must be 0, 1, 2"),
         ({"labels": [0, 1, -1, 1]}, "is in val, but has no label"),
-        ({"train": None}, "there is no array train, though there is val: add it"),
+        ({"train": None}, "no array train"),
         ({"val": [7]}, "val names node 7, but node numbers must lie in 0..3"),
-        ({"val": [1, 2]}, "train and val share 1 nodes, node 1 among them"),
+        ({"val": [1, 2]}, "train and val share 1 nodes"),
         ({"val_mask": [0, 0, 1, 0]}, "there are both val and val_mask: keep one of them"),
         ({"val": None, "val_mask": [0, 0, 2, 0]}, "val_mask is of type int64 and shape (4,), but must be a mask"),
-        ({"train": None, "val": None, "test": None}, "there is no split, and none can be drawn, since class 0 has 2"),
-        ({"class_names": ["one"]}, "labels go up to 1, but class_names has 1 names: name all"),
+        ({"train": None, "val": None, "test": None}, "there is no split, and none can be drawn: class 0 has 2"),
+        ({"class_names": ["one"]}, "labels go up to 1, but class_names has 1 names"),
         ({"node_names": ["a", "b", "a", "c"]}, "two nodes have the id a"),
         ({"labels": np.array([0, 1, 0, None])}, "cannot be read (array labels: Object arrays cannot be loaded when"),
     ],
@@ -184,9 +188,7 @@ def test_damaged_archives(content: bytes, tmp_path: Path) -> None:
     assert "graph.npz cannot be read (" in refusal(tmp_path / "graph.npz")
     with (tmp_path / "graph.npz").open("wb") as file:
         np.save(file, np.ones(3))
-    assert "graph.npz cannot be read (it is a single array): write it with numpy.savez" in refusal(
-        tmp_path / "graph.npz"
-    )
+    assert "graph.npz cannot be read (it is a single array)" in refusal(tmp_path / "graph.npz")
 
 
 # ---- NetworkX
@@ -206,9 +208,9 @@ DOUBLE = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><node id
         ("g.graphml", "<graphml><graph>", "g.graphml is damaged or not GraphML ("),
         ("g.graphml", "<html/>", "g.graphml is damaged or not GraphML ("),
         ("g.graphml", "\udcff", "g.graphml is damaged or not GraphML ("),
-        ("g.graphml", DOUBLE, "g.graphml is damaged or not GraphML (node id 'a' is duplicated): write it again"),
-        ("g.graphml", HEAVY, "g.graphml has weight 2.0 on edge ('a', 'b'), but this version values unweighted graphs"),
-        ("g.gml", "", "g.gml is damaged or not GML (input contains no graph): write it again, as one GML graph"),
+        ("g.graphml", DOUBLE, "g.graphml is damaged or not GraphML (node id 'a' is duplicated)"),
+        ("g.graphml", HEAVY, "g.graphml has weight 2.0 on edge ('a', 'b')"),
+        ("g.gml", "", "g.gml is damaged or not GML (input contains no graph)"),
         ("g.gml", "graph [ node [ id 1 label", "g.gml is damaged or not GML ("),
         ("g.gml", "graph [ node [ id 1 ] node [ id 1 ] ]", "g.gml is damaged or not GML (node id 1 is duplicated)"),
         ("g.gml", "graph [ node [ id 1 label \udcff ] ]", "g.gml is damaged or not GML ("),
@@ -228,7 +230,7 @@ def test_networkx_files_that_are_refused(name: str, text: str, sentence: str, tm
 def test_graphml_needs_networkx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "g.graphml").touch()
     monkeypatch.setitem(sys.modules, "networkx", None)
-    assert refusal(tmp_path / "g.graphml") == "reading GraphML needs NetworkX: pip install 'pcwinter[networkx]'"
+    assert refusal(tmp_path / "g.graphml").endswith("pip install 'pcwinter[networkx]'")
 
 
 def triangle() -> Any:
@@ -241,11 +243,11 @@ def triangle() -> Any:
 @pytest.mark.parametrize(
     ("change", "options", "sentence"),
     [
-        ({"x": "red"}, {}, "node 'b' of the NetworkX graph has 'red' as attribute 'x', where a feature, a number, is"),
+        ({"x": "red"}, {}, "node 'b' of the NetworkX graph has 'red' as attribute 'x'"),
         (
             {"x": [1, 2]},
             {},
-            "node 'b' of the NetworkX graph has a list as attribute 'x', where a feature, a number, is",
+            "node 'b' of the NetworkX graph has a list as attribute 'x'",
         ),
         ({"x": float("nan")}, {}, "node 'b' of the NetworkX graph has the feature nan: replace NaN and infinity"),
         ({"y": 1}, {}, "node 'a' of the NetworkX graph has no attribute 'y', but every node needs every feature"),
@@ -255,7 +257,7 @@ def triangle() -> Any:
         ({}, {"features": []}, "the NetworkX graph has no features: give every node attributes that are numbers"),
         ({}, {"split": "set", "features": "x"}, "has no node in train: set the attribute 'set' of nodes to train, val"),
         ({"split": "holdout"}, {}, "node 'b' of the NetworkX graph has the split 'holdout': write train, val or test"),
-        ({"label": [1]}, {}, "node 'b' of the NetworkX graph has a list as attribute 'label', where text or a number"),
+        ({"label": [1]}, {}, "node 'b' of the NetworkX graph has a list as attribute 'label'"),
         ({"label": None}, {}, "node 'b' of the NetworkX graph is in train, but has no attribute 'label'"),
         ({"x": -1.0}, {}, "the NetworkX graph: features has negative entries"),
     ],
@@ -272,11 +274,11 @@ def test_weighted_and_empty_networkx_graphs_are_refused() -> None:
     graph.add_edge("a", "b", weight=1)
     assert pw.from_networkx(graph).n_edges == 2
     graph.add_edge("a", "b", weight=2)
-    with pytest.raises(ValueError, match=r"has weight 2 on edge \('a', 'b'\), but this version values unweighted"):
+    with pytest.raises(ValueError, match=r"has weight 2 on edge \('a', 'b'\)"):
         pw.from_networkx(graph)
     with pytest.raises(ValueError, match="the NetworkX graph has no nodes"):
         pw.from_networkx(nx.Graph())
-    with pytest.raises(ValueError, match="takes a NetworkX graph, but was given an object of type list"):
+    with pytest.raises(ValueError, match=r"type list.* NetworkX graph"):
         pw.from_networkx([(0, 1)])
 
 
@@ -287,7 +289,7 @@ def test_weighted_and_empty_networkx_graphs_are_refused() -> None:
     ("change", "sentence"),
     [
         ({"x": None}, "data has no x: from_pyg needs x, y, edge_index, train_mask and val_mask"),
-        ({"x": torch.ones(4)}, "data.x has shape (4,), but must be (n, d), one row for each node"),
+        ({"x": torch.ones(4)}, "data.x has shape (4,), but must be (n, d)"),
         ({"x": torch.eye(4).to_sparse()}, "data.x cannot become a NumPy array ("),
         ({"x": torch.eye(4, dtype=torch.bfloat16)}, "data.x cannot become a NumPy array ("),
         ({"x": -torch.eye(4)}, "data: features has negative entries, the first in row 0"),
@@ -295,12 +297,12 @@ def test_weighted_and_empty_networkx_graphs_are_refused() -> None:
         ({"y": torch.tensor([0, 1, -1, 0])}, "node 2 of data is in val, but has no class in data.y: give it one"),
         ({"edge_index": torch.ones(3, 2)}, "data.edge_index is of type float32 and shape (3, 2), but must be (2, m)"),
         ({"edge_index": torch.tensor([[0], [4]])}, "data: adjacency names node 4, but features has 4 rows"),
-        ({"edge_weight": torch.tensor([2.0])}, "data.edge_weight is not 1 everywhere, but this version values unwei"),
+        ({"edge_weight": torch.tensor([2.0])}, "data.edge_weight is not 1 everywhere"),
         ({"edge_attr": torch.zeros(1, 3)}, "data.edge_attr is not 1 everywhere"),
-        ({"val_mask": None}, "data has no val_mask: set it to a mask"),
-        ({"val_mask": torch.ones(4, 10, dtype=torch.bool)}, "data.val_mask has 10 columns, one for each of as many sp"),
-        ({"val_mask": torch.tensor([2, 3])}, "data.val_mask is of type int64 and shape (2,), but must be a mask of 4"),
-        ({"val_mask": torch.tensor([0, 1, 1, 0])}, "data: train and val share 1 nodes, node 1 among them"),
+        ({"val_mask": None}, "data has no val_mask"),
+        ({"val_mask": torch.ones(4, 10, dtype=torch.bool)}, "data.val_mask has 10 columns"),
+        ({"val_mask": torch.tensor([2, 3])}, "data.val_mask is of type int64 and shape (2,)"),
+        ({"val_mask": torch.tensor([0, 1, 1, 0])}, "data: train and val share 1 nodes"),
     ],
 )
 def test_pyg_data_that_are_refused(change: dict[str, Any], sentence: str) -> None:

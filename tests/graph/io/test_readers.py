@@ -146,7 +146,7 @@ def test_features_are_normalized_as_asked(small: pw.Graph, tmp_path: Path) -> No
         np.testing.assert_array_equal(pw.from_pyg(pyg(small), normalize=how).features.toarray(), expected)
         graph = to_networkx(small, "label")
         np.testing.assert_array_equal(pw.from_networkx(graph, normalize=how).features.toarray(), expected)
-    with pytest.raises(ValueError, match="row, standard, none, not by 'max'"):
+    with pytest.raises(ValueError, match=r"'max'.* row, standard, none"):
         pw.read_graph(tmp_path / "missing", features="max")
 
 
@@ -216,7 +216,7 @@ def test_names_in_an_archive(small: pw.Graph, tmp_path: Path) -> None:
     assert (graph.ids.tolist(), graph.classes) == (list("abcdef"), ("no", "yes"))
     np.testing.assert_array_equal(graph.labels, small.labels)
     np.savez(path, **arrays | {"node_names": np.array(list("abcdef"), dtype=object)})
-    with pytest.warns(UserWarning, match=r"node_names in .*graph\.npz is not a plain array of strings and is ignored"):
+    with pytest.warns(UserWarning, match=r"node_names in .*graph\.npz .* ignored"):
         assert pw.read_graph(path).ids.tolist() == list(range(6))
 
 
@@ -239,7 +239,7 @@ def test_spreadsheets_write_csv_in_many_ways(small: pw.Graph, tmp_path: Path) ->
 def test_edges_may_have_weight_1_and_other_columns_warn(small: pw.Graph, tmp_path: Path) -> None:
     write_tables(small, tmp_path)
     (tmp_path / "edges.csv").write_text("kind,Source,target,Weight\nx,0,1,1\nx,1,2,1.0\ny,3,2,1\n,5,3,1\n")
-    with pytest.warns(UserWarning, match=r"edges\.csv has columns beside source and target, which are ignored: kind"):
+    with pytest.warns(UserWarning, match=r"edges\.csv .* ignored: kind"):
         graph = pw.read_graph(tmp_path, features="none")
     assert_same(small, graph, small.ids.astype(str))
 
@@ -267,7 +267,7 @@ def test_archives_take_masks_dense_features_and_loops(small: pw.Graph, tmp_path:
 def test_without_a_split_an_archive_gets_the_public_one(demo: pw.Graph, tmp_path: Path) -> None:
     arrays = {name: array for name, array in arrays_of(demo).items() if name not in WORDS}
     np.savez(tmp_path / "demo.npz", **arrays)
-    with pytest.warns(UserWarning, match="holds no split, so one was drawn by seed 0: 20 nodes of each class"):
+    with pytest.warns(UserWarning, match=r"no split.* seed 0: 20 "):
         graph = pw.read_graph(tmp_path / "demo.npz")
     train, val, test = pw.random_split(demo.labels, per_class=20, val=541, test=541, seed=0)
     for name, expected in (("train", train), ("val", val), ("test", test)):

@@ -14,7 +14,7 @@ from pcwinter.game.orders import FAMILIES
 from pcwinter.game.problem import make_problem
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.graph.graph import Graph
-from pcwinter.heads.ridge import contiguous
+from pcwinter.heads.ridge import contiguous, head
 from pcwinter.heads.ridge.counting import KEPT, add_row, largest_error, make_scores, score
 from pcwinter.heads.ridge.course import Row, Scoring
 from pcwinter.heads.ridge.head import RidgeWalker

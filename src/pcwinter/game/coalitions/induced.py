@@ -41,7 +41,7 @@ class LocalGraphs(NamedTuple):
     node: IntArray  # (m,) graph node of each slot
     room: IntArray  # (m + 1,) where the neighbours of each slot are kept
     inner: IntArray  # (m,) number among its tree's slots nearer than K hops to the root, -1 for the others
-    inner_begin: IntArray  # (t + 1,) so many such slots are in the trees before
+    inner_begin: IntArray  # (t + 1,) number of such slots in earlier trees
     n_edges: int
     hops: int
 
@@ -149,7 +149,7 @@ def tree_coefficients(local: LocalGraphs, state: State, tree: int) -> FloatArray
 
 @inlined
 def join(local: LocalGraphs, state: State, player: int) -> None:
-    """Let a player join: it, and what waits behind it, acts if all its ancestors are there."""
+    """Let a player join. If all its ancestors have joined, it acts, and so do descendants that waited for it."""
     state.joined[player] = True
     above = local.parent[player]
     if local.null[player] or (above >= 0 and not state.acting[above]):

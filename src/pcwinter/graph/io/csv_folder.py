@@ -1,6 +1,6 @@
 """A folder with nodes.csv and edges.csv -> Graph.
 
-pandas reads the numbers; Python's own csv module, which counts lines, finds the place of whatever is wrong.
+pandas reads the numbers. If it fails, Python's csv module, which counts lines, finds the line at fault.
 """
 
 import warnings
@@ -23,12 +23,12 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def read_tables(folder: Path, normalize: str) -> Graph:
-    """The graph of a folder; ids are strings, exactly as written; columns beside id, label and split are features."""
+    """The graph in a folder. Ids are strings, exactly as written. All columns but id, label and split are features."""
     for name in (NODES, EDGES):
         if not (folder / name).is_file():
             held = ", ".join(sorted(path.name for path in folder.iterdir())[:5]) or "nothing"
             raise FileNotFoundError(
-                f"the folder {folder} holds no {name} ({held}): put {NODES} and {EDGES} there, or name a file "
+                f"the folder {folder} holds no {name} ({held}): put {NODES} and {EDGES} there, or pass a file "
                 "that ends in .npz, .graphml or .gml"
             )
     named = _read_nodes(folder / NODES)
@@ -37,21 +37,21 @@ def read_tables(folder: Path, normalize: str) -> Graph:
 
 
 def _read_nodes(path: Path) -> Named:
-    """Everything but the edges."""
+    """Everything except the edges."""
     columns = _columns(path, _NODE_COLUMNS, ())
     features = [name for name in columns if name not in _NODE_COLUMNS]
     if not features:
-        raise ValueError(f"{path} has no feature: add a column of numbers beside id, label and split")
+        raise ValueError(f"{path} has no features: add columns of numbers next to id, label and split")
     table = _read(path, columns, set(features))
     if table.empty:
-        raise ValueError(f"{path} has a header, but no nodes: add a line for each node")
+        raise ValueError(f"{path} has a header, but no nodes: add one line per node")
     repeated = np.flatnonzero(table["id"].duplicated())
     if repeated.size:
         word = table["id"].iloc[repeated[0]]
         first = int(np.flatnonzero(table["id"] == word)[0])
         raise ValueError(
             f"lines {line_of(path, first)} and {line_of(path, int(repeated[0]))} of {path} both have the id {word!r}: "
-            "give every node an id of its own"
+            "give every node a unique id"
         )
 
     def where(node: int) -> str:
@@ -69,7 +69,7 @@ def _read_nodes(path: Path) -> Named:
 
 
 def _read_edges(path: Path, ids: Any) -> IntArray:  # an array of strings
-    """(m, 2) node numbers, loops and repeats still among them."""
+    """(m, 2) node numbers, including loops and repeats."""
     import pandas as pd
 
     columns = _columns(path, ("source", "target"), ("weight",))
@@ -77,12 +77,12 @@ def _read_edges(path: Path, ids: Any) -> IntArray:  # an array of strings
     if "weight" in columns and (table["weight"] != 1).any():
         row = int(np.flatnonzero(table["weight"] != 1)[0])
         raise ValueError(
-            f"line {line_of(path, row)} of {path} has weight {table['weight'].iloc[row]:g}, but this version values "
-            "unweighted graphs: remove the column weight"
+            f"line {line_of(path, row)} of {path} has weight {table['weight'].iloc[row]:g}, but edge weights "
+            "are not supported: remove the column weight"
         )
     ignored = [name for name in columns if name not in ("source", "target", "weight")]
     if ignored:
-        message = f"{path} has columns beside source and target, which are ignored: {', '.join(ignored)}"
+        message = f"{path} has columns other than source and target, and they are ignored: {', '.join(ignored)}"
         warnings.warn(message, UserWarning, stacklevel=4)
     index = pd.Index(ids)
     ends = np.stack([index.get_indexer(pd.Index(table[end])) for end in ("source", "target")], axis=1)
@@ -91,17 +91,17 @@ def _read_edges(path: Path, ids: Any) -> IntArray:  # an array of strings
         row, end = unknown[0].tolist()
         raise ValueError(
             f"line {line_of(path, row)} of {path} names the {('source', 'target')[end]} "
-            f"{table[('source', 'target')[end]].iloc[row]!r}, an id that {NODES} does not have: "
-            "add the node there, or correct the edge (ids must agree to the letter)"
+            f"{table[('source', 'target')[end]].iloc[row]!r}, which is not an id in {NODES}: "
+            "add the node there, or correct the edge (ids must match exactly)"
         )
     return ends.astype(np.int64)
 
 
 def _columns(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> list[str]:
-    """The names in the header, without spaces around them, and those that we know in lower case."""
+    """Column names from the header, without surrounding spaces; the names we know are put in lower case."""
     header = next(records(path), None)
     if header is None:
-        raise ValueError(f"{path} is empty: begin it with a header that names the columns {', '.join(required)}")
+        raise ValueError(f"{path} is empty: start it with a header that names the columns {', '.join(required)}")
     if any("\0" in name for name in header[1]):
         raise ValueError(f"line {header[0]} of {path} is not UTF-8: save the file as UTF-8")
     stripped = [name.strip() for name in header[1]]
@@ -110,29 +110,27 @@ def _columns(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -
     if missing:
         for separator, word in _SEPARATORS.items():
             if any(separator in name for name in names):
-                raise ValueError(f"{path} is separated by {word}: save it with commas instead")
+                raise ValueError(f"{path} is separated by {word}: save it with commas")
         found = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
         raise ValueError(f"{path} has no column {missing[0]!r} (its header is {found}): add or rename it")
     if "" in names:
-        raise ValueError(
-            f"column {names.index('') + 1} of {path} has no name: name it if it is data, remove it if it counts rows"
-        )
+        raise ValueError(f"column {names.index('') + 1} of {path} has no name: name a feature, remove a row number")
     repeated = [name for place, name in enumerate(names) if name in names[:place]]
     if repeated:
-        raise ValueError(f"{path} has two columns {repeated[0]!r}: remove or rename one")
+        raise ValueError(f"{path} has two columns named {repeated[0]!r}: remove or rename one")
     return names
 
 
 def _read(path: Path, columns: list[str], numbers: set[str]) -> "pd.DataFrame":
-    """The rows below the header; the columns `numbers` as finite floats, all others as the text that stands there."""
+    """The rows below the header; columns in `numbers` as finite floats, all others as text, exactly as written."""
     import pandas as pd
 
     options: dict[str, Any] = {}
     if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
-        options["float_precision"] = "round_trip"  # later versions always are exact, and warn of this option
+        options["float_precision"] = "round_trip"  # later versions are always exact, and warn about this option
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # a first row that is longer than the header
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # the first row is longer than the header
             table: pd.DataFrame = pd.read_csv(
                 path,
                 header=0,
@@ -145,8 +143,8 @@ def _read(path: Path, columns: list[str], numbers: set[str]) -> "pd.DataFrame":
             )
     except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
         find_fault(path, columns, numbers)
-        raise ValueError(f"{path} is not CSV: check its commas, and that every quote is closed") from error
-    # pandas fills up short rows, which an empty last field gives away
+        raise ValueError(f"{path} is not valid CSV: check its commas, and that every quote is closed") from error
+    # pandas pads short rows; an empty last field reveals them
     if columns[-1] not in numbers and (table[columns[-1]] == "").any():
         find_fault(path, columns, numbers)
     if any(not np.isfinite(table[name].to_numpy()).all() for name in numbers):

@@ -1,4 +1,4 @@
-"""Name -> Graph: the built-in graphs, from the package, from files at hand, or downloaded once."""
+"""Name -> Graph: the public graphs, from the package, from files on disk, or downloaded once."""
 
 import hashlib
 from dataclasses import dataclass
@@ -21,25 +21,26 @@ from pcwinter.graph.splits import PER_CLASS, random_split
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """What is known about a built-in graph: origin, contents, and the paper's settings for it."""
+    """A public graph: its files, its source, and the truncation that the paper uses for it."""
 
     name: str
     title: str
-    family: str  # "planetoid" or "gnn-benchmark": the folder and layout of its files; "package" for the demo
+    family: str  # "planetoid" or "gnn-benchmark", for the folder and layout of the files; "package" for the demo
     source: str  # where the files come from
     citation: str
-    files: dict[str, str | None]  # path under the data folder -> sha256, None where it is not known
-    fingerprint: str | None = None  # sha256 of the arrays of an npz file, whatever its compression
+    files: dict[str, str | None]  # path in the data folder -> sha256, or None if it is not known
+    fingerprint: str | None = None  # sha256 of the arrays in an npz file, independent of compression
     truncation: tuple[float, float] = (0.5, 0.7)
 
 
 def load(name: str, *, data: PathLike | None = None, features: str = "row", seed: int | None = None) -> Graph:
-    """The graph called `name` in DATASETS; a node's number is its number in the public files.
+    """Load a public graph. Nodes have the numbers that they have in the public files.
 
-    Files are looked for in the folder `data` (default PCWINTER_DATA), then in the cache, then downloaded.
-    `features` is "row", "standard" or "none", as in `normalize_features`. Without `seed` the split is the
-    public one; for the Amazon and Coauthor graphs it is the paper's if `splits/` is at hand. If that is not,
-    or with `seed`, the split is drawn at random in the same shape, by seed 0 unless given.
+    `name` is one of the names in DATASETS. `data` is the folder to look in first (default: the environment variable
+    PCWINTER_DATA); a file that is not there is taken from the cache, or downloaded into it. `features` is "row",
+    "standard" or "none", see `normalize_features`. `seed` draws a random split of the usual sizes. Without it, you get
+    the public split. The Amazon and Coauthor graphs have none: they get the paper's split if the data folder has
+    `splits/`, and otherwise a random split with seed 0.
 
     >>> load("demo").n_edges
     5278
@@ -64,7 +65,7 @@ def load(name: str, *, data: PathLike | None = None, features: str = "row", seed
 
 
 def location(name: str, *, data: PathLike | None = None) -> Path | None:
-    """The folder that holds the files of `name` now, or None when `load` would have to download some."""
+    """The folder that holds the files of `name`, or None if `load` would have to download any of them."""
     dataset = _dataset(name)
     if dataset.family == "package":
         return Path(str(_demo())).parent
@@ -73,12 +74,12 @@ def location(name: str, *, data: PathLike | None = None) -> Path | None:
 
 
 class _Raw(NamedTuple):
-    """A graph as its files have it."""
+    """A graph as it is in its files."""
 
     edges: IntArray  # (m, 2) each undirected edge once, no loops
     features: Sparse  # (n, d)
-    labels: IntArray  # (n,) -1 where unknown
-    split: tuple[IntArray, IntArray, IntArray] | None  # train, val, test, where the files name them
+    labels: IntArray  # (n,) -1 if unknown
+    split: tuple[IntArray, IntArray, IntArray] | None  # train, val, test, if the files name them
 
 
 _ARRAYS = {
@@ -97,7 +98,7 @@ def _read_npz(path: Path, split_path: Path | None, fingerprint: str | None = Non
     a = {name: found[name].astype(dtype) for name, dtype in _ARRAYS.items()}
     digest = hashlib.sha256(b"".join(array.tobytes() for array in a.values())).hexdigest()
     if fingerprint is not None and digest != fingerprint:
-        raise ValueError(f"{path} does not hold the public arrays: replace or remove it")
+        raise ValueError(f"{path} does not hold the public arrays: replace it, or delete it to download it again")
     n, d = (int(size) for size in found["attr_shape"])
     features = sp.csr_array((a["attr_data"], a["attr_indices"], a["attr_indptr"]), shape=(n, d))
     edges = _undirected(np.repeat(np.arange(n), a["adj_indptr"][1:] - a["adj_indptr"][:-1]), a["adj_indices"])
@@ -109,7 +110,7 @@ def _read_npz(path: Path, split_path: Path | None, fingerprint: str | None = Non
 
 
 def _read_planetoid(paths: dict[str, Path]) -> _Raw:
-    """The public Planetoid files; test rows come in the order of test.index, which may have gaps."""
+    """The public Planetoid files. Test rows are in the order of test.index, which may have gaps."""
     with download.naming(paths["test.index"]):
         test = np.loadtxt(paths["test.index"], dtype=np.int64)
     y, allx, ally, tx, ty, graph = (
@@ -131,7 +132,7 @@ def _read_planetoid(paths: dict[str, Path]) -> _Raw:
 
 
 def _undirected(u: IntArray, v: IntArray) -> IntArray:
-    """The public files list loops, and edges once, twice or more often: every edge once, and no loops."""
+    """(m, 2) every edge once, without loops; the public files have loops and repeat some edges."""
     pairs = np.stack([np.minimum(u, v), np.maximum(u, v)], axis=1)
     return np.unique(pairs[pairs[:, 0] < pairs[:, 1]], axis=0)
 
@@ -203,7 +204,7 @@ DATASETS = {
     for dataset in (
         Dataset(
             name="demo",
-            title="Cora, embedded in this package, with a split of its own",
+            title="Cora, included in this package, with its own split",
             family="package",
             source="the wheel graphdatascience 2.2 (Apache-2.0), see data/README.md in the package",
             citation=_CITATION,
@@ -211,7 +212,7 @@ DATASETS = {
         ),
         _planetoid("cora", "Cora citation network", _CORA_SHA256),
         _planetoid("citeseer", "Citeseer citation network", _CITESEER_SHA256),
-        _planetoid("pubmed", "Pubmed citation network", None),  # its files were not at hand to take a hash of
+        _planetoid("pubmed", "Pubmed citation network", None),  # its files were not available to compute hashes
         _benchmark(
             "amazon-photo",
             "Amazon-Photo co-purchase network",

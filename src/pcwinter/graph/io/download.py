@@ -1,8 +1,8 @@
-"""File name -> contents: public files, found on disk or downloaded once, checked, and read with care.
+"""File name -> contents: public files, found on disk or downloaded once, checked, and read safely.
 
-A file such as `planetoid/ind.cora.y` is looked for in the data folder (`data=` or PCWINTER_DATA), then in the
-cache (PCWINTER_CACHE, or the user's own), then fetched from its public address, or from PCWINTER_MIRROR,
-which has the layout of the data folder: `planetoid/` and `gnn-benchmark/`.
+A file such as `planetoid/ind.cora.y` is searched for in the data folder (`data=` or PCWINTER_DATA), then in the cache
+(PCWINTER_CACHE, or the user's cache folder). If it is in neither, it is downloaded from its public address, or from
+PCWINTER_MIRROR, which must have the layout of the data folder: `planetoid/` and `gnn-benchmark/`.
 """
 
 import os
@@ -29,46 +29,50 @@ SOURCES = {
 
 
 def on_disk(file: str, data: PathLike | None = None) -> Path | None:
-    """Where `file` lies now, in the data folder or in the cache; its contents are not checked."""
+    """The path of `file` in the data folder or in the cache, or None. Its contents are not checked."""
     given = os.environ.get("PCWINTER_DATA") if data is None else data
     folders = [_cache()]
     if given:
         folders.insert(0, Path(given).expanduser())
         if not folders[0].is_dir():
-            raise NotADirectoryError(f"the data folder {folders[0]} does not exist: correct it, or PCWINTER_DATA")
+            raise NotADirectoryError(
+                f"the data folder {folders[0]} does not exist: correct data, or the environment variable PCWINTER_DATA"
+            )
     return next((folder / file for folder in folders if (folder / file).is_file()), None)
 
 
 def find(file: str, sha256: str | None, data: PathLike | None = None) -> Path:
-    """Where `file` lies, downloaded if it must be; checked by its hash where that is known."""
+    """The path of `file`, which is downloaded if necessary. Its hash is checked if it is known."""
     path = on_disk(file, data)
     if path is None or path == _cache() / file:
         return _download(file, sha256)
     if sha256 is not None and pooch.file_hash(str(path)) != sha256:
-        raise ValueError(f"{path} is damaged or not the public file (its sha256 differs): replace or remove it")
+        raise ValueError(f"{path} is damaged or not the public file (its sha256 differs): replace or delete it")
     return path
 
 
 def read_npz(path: Path, *names: str) -> dict[str, NDArray[Any]]:
-    """The named arrays of an npz file that holds no pickles among them."""
-    # np.load leaves a damaged file open if it is the one to open it
+    """The named arrays of an npz file; pickled objects are refused."""
+    # np.load leaves a damaged file open if np.load opened it
     with naming(path), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         return {name: archive[name] for name in names}
 
 
 def read_pickle(path: Path) -> Any:  # an array, a PickledCsr or a dict of lists
-    """An old pickle of NumPy and SciPy objects; anything else in it is refused, and not run."""
+    """The objects in an old pickle. Only NumPy and SciPy arrays are allowed; anything else is refused and never run."""
     with naming(path), path.open("rb") as file:
         return _Unpickler(file, encoding="latin1").load()
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Whatever goes wrong while a file is read becomes one sentence that names the file."""
+    """Turn any error while reading a file into one sentence that names the file."""
     try:
         yield
     except Exception as error:  # a damaged pickle may raise anything
-        raise ValueError(f"{path} is damaged or not the public file ({error}): replace or remove it") from error
+        raise ValueError(
+            f"{path} is damaged or not the public file ({error}): replace it, or delete it to download it again"
+        ) from error
 
 
 def _cache() -> Path:
@@ -76,7 +80,7 @@ def _cache() -> Path:
 
 
 def _download(file: str, sha256: str | None) -> Path:
-    """The file in the cache, fetched if it is not there or not what it should be."""
+    """The path of the file in the cache; it is downloaded if it is missing or its hash is wrong."""
     family, name = file.split("/", 1)
     mirror = os.environ.get("PCWINTER_MIRROR")
     url = f"{mirror.rstrip('/')}/{file}" if mirror else f"{SOURCES[family]}/{name}"
@@ -90,17 +94,17 @@ def _download(file: str, sha256: str | None) -> Path:
         reason = "wrong contents" if "hash" in str(error) else type(error).__name__
         raise ConnectionError(
             f"could not download {url} to {_cache()} ({reason}): try again later, "
-            f"or put the file by hand at {file} in a folder and set PCWINTER_DATA to that folder"
+            f"or save the file yourself as {file} in a folder and set PCWINTER_DATA to that folder"
         ) from error
     finally:
         logger.setLevel(level)
 
 
 class PickledCsr:
-    """Stands in for the csr_matrix of any SciPy: takes its state, and hands out a checked array."""
+    """Replaces the csr_matrix class of any SciPy version: takes its state and returns a checked array."""
 
     def csr(self) -> Sparse:
-        """The array, after a look at every index in it."""
+        """The array, after checking every index in it."""
         parts = (self.__dict__[key] for key in ("data", "indices", "indptr"))
         array = sp.csr_array(tuple(parts), shape=self.__dict__["_shape"], dtype=np.float64)
         array.check_format(full_check=True)
@@ -108,7 +112,7 @@ class PickledCsr:
 
 
 def _empty(*_: object) -> NDArray[Any]:
-    """What NumPy's _reconstruct makes; the pickle then sets its state."""
+    """Replaces NumPy's _reconstruct; the pickle then sets the state of the array."""
     return np.empty(0, dtype=np.int8)
 
 

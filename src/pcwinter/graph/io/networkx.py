@@ -1,4 +1,4 @@
-"""A NetworkX graph, or a GraphML or GML file -> Graph; NetworkX is imported only to read the files."""
+"""NetworkX graph, GraphML file or GML file -> Graph. NetworkX is imported only to read the files."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral, Real
@@ -23,43 +23,45 @@ def from_networkx(
     features: str | Sequence[str] | None = None,
     normalize: str = "row",
 ) -> Graph:
-    """A NetworkX graph, directed or not, simple or not, whose nodes have attributes for class, set and features.
+    """Convert a NetworkX graph whose nodes have attributes for the class, the set and the features.
 
-    `features` names the attributes that are numbers, or the one that is a vector; None takes all attributes beside
-    `label` and `split`. Ids are the nodes if all are integers, else str(node). Edges may have weight 1 or none; their
-    other attributes are not used.
+    `graph` may be directed, and may be a multigraph; directions are ignored. `label` and `split` name the node
+    attributes that hold the class and the set (train, val or test; empty for neither). `features` is a list of
+    attributes that are numbers, or the name of one that is a vector; None takes all attributes except `label` and
+    `split`. `normalize` is "row", "standard" or "none", see `normalize_features`.
+
+    Ids are the nodes if all are integers, otherwise str(node). An edge may have weight 1 or no weight; other edge
+    attributes are ignored.
     """
     normalize_features([[1.0]], normalize)
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_multigraph")):
-        raise ValueError(
-            f"from_networkx takes a NetworkX graph, but was given an object of type {type(graph).__name__}"
-        )
+        raise ValueError(f"graph is of type {type(graph).__name__}, but from_networkx needs a NetworkX graph")
     return _from_networkx(graph, "the NetworkX graph", label, split, features, normalize)
 
 
 def read_networkx(path: Path, gml: bool, normalize: str) -> Graph:
-    """The class is the attribute `class`; in GraphML also `label`, which in GML is the node's name."""
+    """The graph in a file. The class is the attribute `class`; in GraphML it may be `label`."""
     kind = "GML" if gml else "GraphML"
     try:
         import networkx as nx
     except ImportError as error:
-        raise ValueError(f"reading {kind} needs NetworkX: pip install 'pcwinter[networkx]'") from error
+        raise ValueError(f"reading {kind} needs NetworkX: run pip install 'pcwinter[networkx]'") from error
     try:
         graph = _read_gml(nx, path) if gml else _read_graphml(nx, path)
     except OSError:
         raise
-    except Exception as error:  # a damaged file may raise anything, XML, Unicode and type errors among them
+    except Exception as error:  # a damaged file may raise anything, including XML, Unicode and type errors
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{path} is damaged or not {kind} ({reason}): write it again, as one {kind} graph") from error
+        raise ValueError(f"{path} is damaged or not {kind} ({reason}): export it again as one {kind} graph") from error
     if not gml and not any("class" in attributes for _, attributes in graph.nodes(data=True)):
         return _from_networkx(graph, str(path), "label", "split", None, normalize)
     for _, attributes in graph.nodes(data=True):
-        attributes.pop("label", None)  # what the node is called in drawings
+        attributes.pop("label", None)  # the name of the node in drawings
     return _from_networkx(graph, str(path), "class", "split", None, normalize)
 
 
 def _read_graphml(nx: Any, path: Path) -> Any:
-    """NetworkX would take two nodes of one id for one, and keeps the defaults of the file to itself."""
+    """Read GraphML; unlike NetworkX, refuse repeated node ids and apply the defaults in the file."""
     seen: set[str] = set()
     for _, element in ElementTree.iterparse(path):
         if element.tag.rpartition("}")[2] == "node":
@@ -77,7 +79,7 @@ def _read_graphml(nx: Any, path: Path) -> Any:
 
 
 def _read_gml(nx: Any, path: Path) -> Any:
-    """With labels as names where all nodes have one, else with ids."""
+    """Read GML; nodes are named by their labels if all have one, otherwise by their ids."""
     try:
         return nx.read_gml(path)
     except nx.NetworkXError as error:
@@ -97,7 +99,7 @@ def _from_networkx(
     nodes: list[Hashable] = list(graph.nodes)
     attributes: list[Mapping[str, Any]] = [graph.nodes[node] for node in nodes]
     if not nodes:
-        raise ValueError(f"{source} has no nodes")
+        raise ValueError(f"{source} has no nodes: add at least one labelled node per class and one validation node")
 
     def where(node: int) -> str:
         return f"node {nodes[node]!r} of {source}"
@@ -132,14 +134,14 @@ def _ids(nodes: list[Hashable]) -> NDArray[Any]:
 
 
 def _edges(graph: Any, nodes: list[Hashable], source: str) -> IntArray:
-    """(m, 2) node numbers, loops and repeats still among them."""
+    """(m, 2) node numbers, including loops and repeats."""
     number = {node: i for i, node in enumerate(nodes)}
     pairs = []
     for u, v, weight in graph.edges(data="weight", default=1):
         if not (isinstance(weight, Real) and weight == 1):
             raise ValueError(
-                f"{source} has weight {weight!r} on edge ({u!r}, {v!r}), but this version values unweighted graphs: "
-                "remove the attribute 'weight' of edges"
+                f"{source} has weight {weight!r} on edge ({u!r}, {v!r}), but edge weights are not supported: "
+                "remove the attribute 'weight' from all edges"
             )
         pairs.append((number[u], number[v]))
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
@@ -154,7 +156,7 @@ def _word(value: object, name: str, where: Where, node: int) -> str:
     if isinstance(value, Real):
         return str(value // 1) if isinstance(value, Integral) else str(float(value)).removesuffix(".0")
     raise ValueError(
-        f"{where(node)} has a {type(value).__name__} as attribute {name!r}, where text or a number is expected"
+        f"{where(node)} has a {type(value).__name__} as attribute {name!r}, but must have text or a number"
     )
 
 
@@ -183,7 +185,8 @@ def _vectors(attributes: list[Mapping[str, Any]], name: str, where: Where) -> Fl
             raise ValueError(_fault(given.get(name), name, where(node)))
         if rows and row.size != rows[0].size:
             raise ValueError(
-                f"{where(node)} has {row.size} numbers in {name!r}, but {where(0)} has {rows[0].size}: give all as many"
+                f"{where(node)} has {row.size} numbers in {name!r}, but {where(0)} has {rows[0].size}: "
+                "give all nodes the same number"
             )
         rows.append(row)
     matrix = np.stack(rows).astype(np.float64)
@@ -195,14 +198,14 @@ def _check_finite(matrix: FloatArray, where: Where) -> None:
     wrong = np.argwhere(~np.isfinite(matrix))
     if wrong.size:
         node, place = wrong[0].tolist()
-        raise ValueError(f"{where(node)} has the feature {matrix[node, place]}: replace NaN and infinity by numbers")
+        raise ValueError(f"{where(node)} has the feature {matrix[node, place]}: replace NaN and infinity with numbers")
 
 
 def _fault(value: object, name: str, where: str) -> str:
     if value is None:
-        return f"{where} has no attribute {name!r}, but every node needs every feature: give it a number"
+        return f"{where} has no attribute {name!r}, but every node needs every feature: set it to a number"
     came = repr(value) if isinstance(value, str) else f"a {type(value).__name__}"
     return (
-        f"{where} has {came} as attribute {name!r}, where a feature, a number, is expected: encode it or remove it "
-        "(from_networkx has an option, features, that names the attributes to use)"
+        f"{where} has {came} as attribute {name!r}, but a feature must be a number: encode it or remove it "
+        "(from_networkx(..., features=[...]) chooses the attributes to use)"
     )

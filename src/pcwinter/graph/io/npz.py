@@ -1,6 +1,6 @@
-"""An npz file in the gnn-benchmark layout -> Graph: CSR arrays adj_* and attr_*, labels, and perhaps a split.
+"""An npz file in the gnn-benchmark layout -> Graph: CSR arrays adj_* and attr_*, labels, and an optional split.
 
-Nothing in the file is trusted: every index is checked, and pickles are never opened.
+The file is not trusted: every index is checked, and pickles are never loaded.
 """
 
 import warnings
@@ -25,24 +25,26 @@ _KNOWN = (
 
 
 def read_archive(path: Path, normalize: str) -> Graph:
-    """The graph of an npz file; without a split in it, one is drawn by seed 0, with a warning."""
+    """The graph in an npz file. If it has no split, one is drawn with seed 0, and a warning says so."""
     arrays = _read(path)
     try:
         features = arrays["attr_matrix"] if "attr_matrix" in arrays else _csr(arrays, "attr")
         n = features.shape[0] if features.ndim == 2 else 0
         if n == 0:
-            raise ValueError(f"the features have shape {features.shape}, but must be (n, d) with a row for each node")
+            raise ValueError(f"the features have shape {features.shape}, but must be (n, d), one row per node")
         edges = _edges(arrays, n)
         labels = check_labels(_take(arrays, "labels"), n)
         sets = _sets(arrays, n)
         class_names = arrays["class_names"].tolist() if "class_names" in arrays else None
         if class_names is not None and labels.max() >= len(class_names):
-            raise ValueError(f"labels go up to {labels.max()}, but class_names has {len(class_names)} names: name all")
+            raise ValueError(
+                f"labels go up to {labels.max()}, but class_names has {len(class_names)} names: name every class"
+            )
         if sets is None:
             sets = _draw(labels)
             message = (
-                f"{path} holds no split, so one was drawn by seed 0: {PER_CLASS} nodes of each class to train on, a "
-                "fifth of all nodes each for val and test; add arrays train, val and test to choose them yourself"
+                f"{path} has no split, so one was drawn with seed 0: {PER_CLASS} training nodes per class, and a fifth "
+                "of all nodes each for val and test; add arrays train, val and test to choose your own"
             )
             warnings.warn(message, UserWarning, stacklevel=3)
     except (ValueError, TypeError) as error:
@@ -60,7 +62,7 @@ def read_archive(path: Path, normalize: str) -> Graph:
 
 
 def _read(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of the layout that the file holds; names that are no plain strings are left out, with a warning."""
+    """The arrays of the layout that are in the file. Names that are not strings are ignored, with a warning."""
     with path.open("rb") as file:
         try:
             archive = np.load(file, allow_pickle=False)
@@ -73,16 +75,16 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
                 except ValueError as error:
                     if name not in _NAMES or "allow_pickle" not in str(error):
                         raise ValueError(f"array {name}: {error}") from error
-                    found[name] = np.empty(0)  # Python objects in a pickle
+                    found[name] = np.empty(0)  # pickled Python objects
         except Exception as error:  # a damaged file may raise anything
             reason = " ".join(str(error).split())
             raise ValueError(
-                f"{path} cannot be read ({reason}): write it with numpy.savez, plain arrays of numbers and strings only"
+                f"{path} cannot be read ({reason}): save plain arrays of numbers and strings with numpy.savez"
             ) from error
     for name in [name for name in _NAMES if name in found and (found[name].dtype.kind, found[name].ndim) != ("U", 1)]:
         del found[name]
         message = (
-            f"{name} in {path} is not a plain array of strings and is ignored: save it as numpy.array(..., dtype=str)"
+            f"{name} in {path} is not an array of strings, so it is ignored: save it as numpy.array(..., dtype=str)"
         )
         warnings.warn(message, UserWarning, stacklevel=4)
     return found
@@ -91,19 +93,19 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
 def _take(arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
     if name not in arrays:
         raise ValueError(
-            f"there is no array {name}: the layout is adj_data, adj_indices, adj_indptr, adj_shape and the same "
-            "four of attr, each from a SciPy csr_array, and labels"
+            f"there is no array {name}: the file needs labels, and data, indices, indptr and shape of two "
+            "SciPy csr_arrays, named adj_data, ..., attr_shape"
         )
     return arrays[name]
 
 
 def _csr(arrays: dict[str, NDArray[Any]], part: str) -> Sparse:
-    """The matrix `part`, after a look at every index in it."""
+    """The matrix `part`, after checking every index in it."""
     shape, indptr, indices, data = (_take(arrays, f"{part}_{name}") for name in ("shape", "indptr", "indices", "data"))
     for name, array in (("shape", shape), ("indptr", indptr), ("indices", indices)):
         if array.dtype.kind not in "iu" or array.ndim != 1 or (name == "shape" and array.size != 2):
             raise ValueError(
-                f"{part}_{name} is of type {array.dtype} and shape {array.shape}, but must be a row of "
+                f"{part}_{name} is of type {array.dtype} and shape {array.shape}, but must be 1-D with "
                 f"{'two ' if name == 'shape' else ''}integers"
             )
     if data.dtype.kind not in "biuf":
@@ -113,28 +115,32 @@ def _csr(arrays: dict[str, NDArray[Any]], part: str) -> Sparse:
         matrix: Sparse = sp.csr_array(parts, shape=(int(shape[0]), int(shape[1])))
         matrix.check_format(full_check=True)
     except (ValueError, IndexError) as error:
-        raise ValueError(f"the arrays {part}_* do not fit together ({error}): save those of one csr_array") from error
+        raise ValueError(
+            f"the arrays {part}_* do not fit together ({error}): save all four from one csr_array"
+        ) from error
     return matrix
 
 
 def _edges(arrays: dict[str, NDArray[Any]], n: int) -> IntArray:
-    """(m, 2) the entries of the adjacency, which may be directed."""
+    """(m, 2) row and column of every entry of the adjacency, which may be directed."""
     matrix = _csr(arrays, "adj")
     if matrix.shape != (n, n):
-        raise ValueError(f"the adjacency is {matrix.shape}, but there are {n} rows of features: it must be ({n}, {n})")
+        raise ValueError(
+            f"the adjacency is {matrix.shape}, but features has {n} rows: the adjacency must be ({n}, {n})"
+        )
     entries = matrix.tocoo()
     other = np.flatnonzero(entries.data != 1)
     if other.size:
         u, v, weight = entries.row[other[0]], entries.col[other[0]], entries.data[other[0]]
         raise ValueError(
-            f"adj_data has {weight:g} for edge ({u}, {v}), but this version values unweighted graphs: "
-            "set all of adj_data to 1, after adjacency.eliminate_zeros() if there are zeros"
+            f"adj_data has {weight:g} for edge ({u}, {v}), but edge weights are not supported: "
+            "remove zeros with adjacency.eliminate_zeros(), then set all of adj_data to 1"
         )
     return np.stack([entries.row, entries.col], axis=1).astype(np.int64)
 
 
 def _sets(arrays: dict[str, NDArray[Any]], n: int) -> tuple[IntArray, IntArray, IntArray] | None:
-    """Train, val, test, where the file names them."""
+    """Train, val and test, or None if the file names none of them."""
     given = {}
     for name in SETS:
         both = [key for key in (name, f"{name}_mask") if key in arrays]
@@ -147,12 +153,12 @@ def _sets(arrays: dict[str, NDArray[Any]], n: int) -> tuple[IntArray, IntArray, 
         return None
     for name in ("train", "val"):
         if name not in given:
-            raise ValueError(f"there is no array {name}, though there is {next(iter(given))}: add it")
+            raise ValueError(f"there is an array {next(iter(given))}, but no array {name}: add it")
     return given["train"], given["val"], given.get("test", np.empty(0, dtype=np.int64))
 
 
 def _draw(labels: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """A split of the public shape."""
+    """A random split with the sizes of the public ones."""
     known, numbers = np.unique(labels[labels >= 0], return_inverse=True)
     dense = np.full(labels.size, -1)
     dense[labels >= 0] = numbers
@@ -162,9 +168,9 @@ def _draw(labels: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     if (counts < PER_CLASS).any():
         scarce = int(np.flatnonzero(counts < PER_CLASS)[0])
         raise ValueError(
-            f"there is no split, and none can be drawn, since class {known[scarce]} has {counts[scarce]} nodes "
-            f"and {PER_CLASS} of each class are needed to train on: {advice}"
+            f"there is no split, and none can be drawn: class {known[scarce]} has {counts[scarce]} nodes, but train "
+            f"needs {PER_CLASS} per class; {advice}"
         )
     if int(counts.sum()) - PER_CLASS * counts.size < 2 * fifth or fifth == 0:
-        raise ValueError(f"there is no split, and too few nodes have a label to draw one: {advice}")
+        raise ValueError(f"there is no split, and too few labelled nodes to draw one; {advice}")
     return random_split(dense, per_class=PER_CLASS, val=fifth, test=fifth, seed=0)

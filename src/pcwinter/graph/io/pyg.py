@@ -1,4 +1,4 @@
-"""A Data object of PyTorch Geometric -> Graph; PyTorch itself is never imported."""
+"""PyTorch Geometric Data -> Graph. PyTorch itself is never imported."""
 
 from typing import Any
 
@@ -10,28 +10,32 @@ from pcwinter.graph.graph import Graph, check_labels
 from pcwinter.graph.io.assemble import SETS, Named, assemble, mask
 
 
-def from_pyg(data: Any, *, normalize: str = "row") -> Graph:  # a torch_geometric.data.Data, or alike
-    """A Data object of PyTorch Geometric, or anything with x, y, edge_index, and masks of train, val and perhaps test.
+def from_pyg(data: Any, *, normalize: str = "row") -> Graph:  # a torch_geometric.data.Data, or similar
+    """Convert a Data object of PyTorch Geometric. Nodes keep their numbers.
 
-    Nodes keep their numbers. `y` is -1 where unknown. Edge weights must be 1 or absent.
+    `data` has the attributes x, y, edge_index, train_mask, val_mask and, optionally, test_mask. `y` is -1 for an
+    unknown class. Edge weights must be absent or 1. `normalize` is "row", "standard" or "none", see
+    `normalize_features`.
     """
     normalize_features([[1.0]], normalize)
     x, y, pairs = (_array(data, name) for name in ("x", "y", "edge_index"))
     if x.ndim != 2:
-        raise ValueError(f"data.x has shape {x.shape}, but must be (n, d), one row for each node")
+        raise ValueError(f"data.x has shape {x.shape}, but must be (n, d), one row per node")
     n = x.shape[0]
     if pairs.ndim != 2 or pairs.shape[0] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(
-            f"data.edge_index is of type {pairs.dtype} and shape {pairs.shape}, but must be (2, m) node numbers"
+            f"data.edge_index is of type {pairs.dtype} and shape {pairs.shape}, but must be (2, m) integers"
         )
     for name in ("edge_weight", "edge_attr"):
         if getattr(data, name, None) is not None and (_array(data, name) != 1).any():
             raise ValueError(
-                f"data.{name} is not 1 everywhere, but this version values unweighted graphs: set data.{name} = None"
+                f"data.{name} is not 1 everywhere, but edge weights are not supported: set data.{name} = None"
             )
     missing = [name for name in SETS[:2] if getattr(data, f"{name}_mask", None) is None]
     if missing:
-        raise ValueError(f"data has no {missing[0]}_mask: set it to a mask, with RandomNodeSplit of PyG for example")
+        raise ValueError(
+            f"data has no {missing[0]}_mask: set it to a boolean mask, for example with RandomNodeSplit of PyG"
+        )
     masks = (
         mask(_array(data, f"{name}_mask"), f"data.{name}_mask", n)
         if getattr(data, f"{name}_mask", None) is not None
@@ -57,7 +61,7 @@ def from_pyg(data: Any, *, normalize: str = "row") -> Graph:  # a torch_geometri
 
 
 def _array(data: Any, name: str) -> NDArray[Any]:
-    """Attribute of `data` -> array; a tensor is taken off its graph and its device first."""
+    """Attribute of `data` -> NumPy array; a tensor is detached and moved to the CPU first."""
     value = getattr(data, name, None)
     if value is None:
         raise ValueError(f"data has no {name}: from_pyg needs x, y, edge_index, train_mask and val_mask")

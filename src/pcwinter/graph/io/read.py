@@ -1,4 +1,4 @@
-"""A folder or file -> Graph: CSV, npz, GraphML, GML, chosen by its name; docs/own-graphs.md describes the formats."""
+"""Folder or file -> Graph: CSV, npz, GraphML or GML, chosen by name. docs/own-graphs.md describes the formats."""
 
 from pathlib import Path
 
@@ -14,23 +14,26 @@ FORMATS = f"a folder with {NODES} and {EDGES}, or a file that ends in .npz, .gra
 
 
 def read_graph(path: PathLike, *, features: str = "row") -> Graph:
-    """The graph in a folder with nodes.csv and edges.csv, or in a .npz, .graphml or .gml file.
+    """Read your own graph from a folder or a file.
 
-    `features` is "row", "standard" or "none", as in `normalize_features`. Ids are kept as the file has them. Classes
-    are those that occur in train, val and test, and have their names in `Graph.classes`; other labels become -1.
+    `path` is a folder with nodes.csv and edges.csv, or a .npz, .graphml or .gml file. `features` is "row", "standard"
+    or "none", see `normalize_features`.
+
+    Ids are kept exactly as they are in the file. The classes are the labels that occur in train, val and test;
+    `Graph.classes` holds their names. Other labels become -1.
     """
-    normalize_features([[1.0]], features)  # refuses another word before anything is read
+    normalize_features([[1.0]], features)  # refuses an unknown word before reading anything
     place = Path(path).expanduser()
     if place.is_dir():
         return read_tables(place, features)
     if not place.exists():
-        advice = f'; the built-in graph is load("{path}")' if str(path) in DATASETS else ""
-        raise FileNotFoundError(f"there is no {place}: name {FORMATS}{advice}")
+        advice = f'; for the public graph, use load("{path}")' if str(path) in DATASETS else ""
+        raise FileNotFoundError(f"there is no {place}: pass {FORMATS}{advice}")
     suffix = place.suffix.lower()
     if suffix == ".npz":
         return read_archive(place, features)
     if suffix in (".graphml", ".gml"):
         return read_networkx(place, suffix == ".gml", features)
     if suffix == ".csv":
-        raise ValueError(f"{place} is one table, but a graph has two: name the folder that holds {NODES} and {EDGES}")
-    raise ValueError(f"{place} is of no known format: name {FORMATS}")
+        raise ValueError(f"{place} is one table, but a graph needs two: pass the folder that holds {NODES} and {EDGES}")
+    raise ValueError(f"{place} has an unknown format: pass {FORMATS}")

@@ -5,7 +5,7 @@ the others. Lines are combined and scores followed in single precision, together
 them: a product of k terms, in whatever sequence they are added, is off by at most (k + 3) u times the sum of their
 sizes, u being the rounding unit. Nodes with a lead that is not beyond the bound are followed again in double precision
 through the block, so the count is that of double precision. The scores go from block to block until the bound is large;
-then they are made anew, in double precision. Whatever is not a plain count is in double precision, anew in every block.
+then they are computed again in double precision. Anything but a plain count is computed in double precision per block.
 """
 
 from typing import NamedTuple
@@ -23,7 +23,7 @@ UNIT = 2.0**-24  # u, of single precision
 LANES = 32  # numbers that are compared at the same time
 STRIP = 128  # nodes that are followed again at a time
 FAR, NEAR = 1e8, 1e-15  # sizes within which single precision neither overflows nor loses what is small
-RENEW = 2e-5  # bound, relative to the scores, at which they are made anew
+RENEW = 2e-5  # bound, relative to the scores, at which they are computed again
 
 
 class Lines(NamedTuple):

@@ -1,7 +1,7 @@
-"""The records that compiled ridge walks share.
+"""The records that are the input and output of compiled ridge walks.
 
-`Course` is what every walk needs, `Walked` what it leaves behind. `Opened` is the tree under way, `Row` the row that it
-has come to. `Scoring` says how scores become a utility, `Scores` holds them.
+`Course` is the input of every walk and `Walked` its result. `Opened` is the current tree, and `Row` its current row.
+`Scoring` says how scores become a utility, and `Scores` holds them.
 """
 
 from typing import NamedTuple

@@ -5,8 +5,7 @@ Features are scaled so that the mean squared norm of the complete rows is 1, and
 
     F = k(Z, H) (k(H, H) + lambda I)^-1 E.
 
-The walks themselves are compiled: `contiguous` while trees come one after the other, `interleaved`
-for orders in which they do not.
+The walks are compiled: `contiguous` for orders that finish one tree before the next, `interleaved` for all others.
 """
 
 from dataclasses import dataclass
@@ -32,16 +31,16 @@ from pcwinter.heads.ridge.course import Course, Scoring, Walked
 from pcwinter.heads.ridge.interleaved import BLOCK, walk_rows
 
 CHUNK = 128  # validation nodes whose dense features are held at a time
-TILE = 64  # fewest validation nodes that are walked at a time; every tile repeats all that is not theirs
+TILE = 64  # smallest number of validation nodes in a tile; every tile repeats the work that all share
 SMALL = 256  # slots up to which the kernel between the slots of a tree is always stored
 
 
 @dataclass(frozen=True, slots=True)
 class Ridge:
-    """The closed-form head; what is None is calibrated to imitate the softmax head.
+    """The closed-form head. Parameters that are None are calibrated to imitate the softmax head.
 
-    `penalty` is lambda, `bias` the size of the constant feature, and `temperature` that of the softmax over scores,
-    for metrics of probabilities.
+    `penalty` is lambda. `bias` is the value of the constant feature. `temperature` divides the scores before the
+    softmax; only metrics that use probabilities need it.
     """
 
     penalty: float | None = None
@@ -55,7 +54,7 @@ class Ridge:
                 object.__setattr__(self, name, number(f"{name} of the ridge head", value, zero=name == "bias"))
 
     def complete(self, tempered: bool) -> bool:
-        """Whether nothing is left to calibrate; a temperature is needed only by metrics of probabilities."""
+        """Whether nothing is left to calibrate; only `tempered` metrics need a temperature."""
         return None not in (self.penalty, self.bias) and (self.temperature is not None or not tempered)
 
 
@@ -66,7 +65,7 @@ def inverse_norm(rows: Sparse) -> float:
     if not 1e-200 < norm < 1e200:
         raise ValueError(
             f"the mean squared norm of the labelled nodes' representations is {norm:g}, so the ridge head cannot scale "
-            "them: give the labelled nodes or their neighbours features that are neither all zero nor that extreme"
+            "them: give labelled nodes or their neighbours features that are not all zero and not extreme"
         )
     return 1 / norm
 
@@ -79,7 +78,7 @@ def solve(kernel: FloatArray, cross: FloatArray, labels: IntArray, n_classes: in
 
 
 class RidgeWalker:
-    """Ridge on one problem: everything that does not depend on the order, computed once."""
+    """The ridge head, prepared for one problem: computes once what does not depend on the order."""
 
     def __init__(
         self,
@@ -187,8 +186,8 @@ class RidgeWalker:
             reason = "" if self.metric.code == ACCURACY else f", {self.metric.name} needs all validation nodes at once,"
             least = (fixed + at_once * each) / 2**20
             raise ValueError(
-                f"the ridge head needs at least {least:,.0f} MB of memory{reason} and may take {limit / 2**20:,.0f} MB"
-                ": permit more with memory, or value a graph with fewer labelled nodes or hops"
+                f"the ridge head needs at least {least:,.0f} MB of memory{reason} but may use {limit / 2**20:,.0f} MB"
+                ": raise memory, or use fewer labelled nodes or hops"
             )
         bounds = np.linspace(0, n, -(-n // fits) + 1).astype(int).tolist()
         return list(pairwise(bounds))
@@ -213,7 +212,7 @@ class RidgeWalker:
         return products
 
     def walk(self, order: Order, parts: Parts | None = None) -> Walk:
-        """Utilities along an order; what they are made of, by validation node, is added to `parts`."""
+        """Utilities along an order; the marginal contributions by validation node are added to `parts`."""
         local, n = self.problem.local, len(self.problem.targets)
         sequence = local.tree[order.players]
         trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]

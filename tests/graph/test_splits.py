@@ -1,0 +1,47 @@
+"""Random splits: their sizes, their seed, and what cannot be drawn."""
+
+import numpy as np
+import pytest
+
+from pcwinter.graph.splits import random_split
+
+
+def test_a_random_split_has_the_shape_asked_for() -> None:
+    labels = np.random.default_rng(0).integers(-1, 4, 300)
+    train, val, test = random_split(labels, per_class=5, val=30, test=40, seed=7)
+    assert np.bincount(labels[train]).tolist() == [5] * 4
+    assert (val.size, test.size) == (30, 40)
+    together = np.concatenate([train, val, test])
+    assert np.unique(together).size == together.size
+    assert (labels[together] >= 0).all()
+    for nodes in (train, val, test):
+        assert (np.diff(nodes) > 0).all()
+
+
+def test_a_random_split_is_a_function_of_its_seed() -> None:
+    labels = np.arange(200) % 3
+    first, same, other = (random_split(labels, per_class=4, val=20, test=20, seed=s) for s in (1, 1, 2))
+    for a, b in zip(first, same, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert not any(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
+
+
+def test_every_labelled_node_is_as_likely_in_a_random_split() -> None:
+    labels = np.arange(30) % 2
+    splits = [random_split(labels, per_class=3, val=10, test=14, seed=seed) for seed in range(600)]
+    for nodes, share in zip(zip(*splits, strict=True), (6 / 30, 10 / 30, 14 / 30), strict=True):
+        counts = np.bincount(np.concatenate(nodes), minlength=30)
+        assert abs(counts - 600 * share).max() < 4 * (600 * share * (1 - share)) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("labels", "size", "sentence"),
+    [
+        ([0, 0, 1], 2, "class 1 has 1 labelled nodes, but per_class is 2"),
+        ([0, 0, 2, 2], 2, "class 1 has 0 labelled nodes"),
+        ([0, 1, 0, 1, -1], 1, r"val \+ test is 3, .* only 2"),
+    ],
+)
+def test_a_split_that_cannot_be_drawn(labels: list[int], size: int, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        random_split(labels, per_class=size, val=2, test=1, seed=0)
