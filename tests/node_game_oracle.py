@@ -17,9 +17,7 @@ from torch_loop import torch_loop
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 RIDGE = Ridge(0.7, 0.8, 0.4)
-TINY = make_graph(
-    [(0, 2), (0, 3), (1, 3), (3, 4), (2, 4)], [0, 1], n=6, n_val=20
-)  # five players; 5 is out of reach
+TINY = make_graph([(0, 2), (0, 3), (1, 3), (3, 4), (2, 4)], [0, 1], n=6, n_val=20)  # five players; 5 is out of reach
 
 
 def induced_rows(graph: Graph, hops: int, members: Mask, training: Floats | None = None) -> Floats:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from pcwinter._util.checks import did_you_mean
 from pcwinter.cli.choices import DATASETS, FEATURES, METRICS, ORDERS, RUN, at_home, data_option
 
 if TYPE_CHECKING:
@@ -187,6 +186,8 @@ def _load(graph: str, data: Path | None, features: str) -> "Graph":
 
         return load(graph, data=data, features=features)
     if not Path(graph).expanduser().exists():
+        from pcwinter._util.checks import did_you_mean
+
         hint = did_you_mean(graph, DATASETS) or f": name a folder or file, or one of {', '.join(DATASETS)}"
         raise FileNotFoundError(f"there is no graph {graph!r}{hint}")
     from pcwinter.graph.io.read import read_graph
