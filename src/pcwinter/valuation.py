@@ -110,7 +110,7 @@ def exact_value(
 
     The other arguments are those of `value`.
     """
-    request = Request(hops=hops, head=head, metric=metric, orders=orders, truncation=truncation, seed=None)
+    request = Request(hops=hops, head=head, metric=metric, orders=orders, truncation=truncation, exact=True)
     check_call(graph)
     tree = contribution_tree(graph, request.hops)
     n = count_orders(tree, orders)
@@ -146,7 +146,7 @@ class Valuation:
     def values(self, state: State, status: str, rule: Rule) -> Values:
         """The values at a state; `status` says why the run ended there."""
         setup = time.perf_counter() - self.began - (state.seconds - self.before)  # compiling is part of it
-        done, replicates, seed = state.total, self.request.bootstrap, self.request.seed or 0
+        done, replicates, seed = state.total, self.request.bootstrap, self.request.seed
         spread = {name: bootstrap_stderr(sums, done.orders, replicates, seed) for name, sums in done.detail.items()}
         return self._values(self.sample.estimate(state, status), spread, rule.settings, setup)
 
@@ -190,7 +190,7 @@ def prepare(graph: Graph, request: Request, *, max_players: int = MAX_PLAYERS, m
         game,
         sampler(tree, request.orders, request.truncation),
         {level: tree.incidence(level) for level in LEVELS},
-        request.seed or 0,
+        request.seed,
         BOOTSTRAPPED if request.bootstrap else (),
         watch="own",
     )

@@ -33,15 +33,15 @@ class Request:
     metric: str = "accuracy"
     orders: str = "dfs"
     truncation: Truncation = ()
-    seed: int | None = 0  # None if all orders are enumerated
+    seed: int = 0
     bootstrap: int = 0
+    exact: bool = False  # all orders are enumerated, so there is nothing to seed
 
     def __post_init__(self) -> None:
         hops = whole_number("hops", self.hops, 1)
         check_head(self.head)
         metric = find_metric(self.metric)
-        if self.seed is not None:
-            object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
         bootstrap = whole_number("bootstrap", self.bootstrap, 0)
         if bootstrap == 1:
             raise ValueError("bootstrap is 1, expected 0 or a number of resamplings of at least 2")
@@ -64,7 +64,7 @@ class Request:
             "metric": self.metric,
             "orders": self.orders,
             "truncation": list(self.truncation),
-            **({} if self.seed is None else {"seed": self.seed, "bootstrap": self.bootstrap}),
+            **({} if self.exact else {"seed": self.seed, "bootstrap": self.bootstrap}),
         }
 
 

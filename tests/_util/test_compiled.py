@@ -19,13 +19,13 @@ def test_a_callee_in_another_file_may_change(tmp_path: Path) -> None:
     package = tmp_path / "pcwinter"
     shutil.copytree(Path(pcwinter.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "probe.py").write_text(
-        "from pcwinter._jit import compiled\nfrom pcwinter.helper import callee\n"
+        "from pcwinter._util.compiled import compiled\nfrom pcwinter.helper import callee\n"
         "@compiled\ndef caller(x: float) -> float:\n    return callee(x)\n"
     )
     printed = []
     for constant in (1, 1, 2):
         (package / "helper.py").write_text(
-            "from pcwinter._jit import compiled\n"
+            "from pcwinter._util.compiled import compiled\n"
             f"@compiled\ndef callee(x: float) -> float:\n    return x + {constant}\n"
         )
         environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}

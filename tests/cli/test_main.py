@@ -22,7 +22,7 @@ from pcwinter.graph.features import NORMALIZATIONS
 
 
 def test_help_is_quick_because_it_imports_nothing() -> None:
-    code = "import sys; from pcwinter.cli import main; main(['--help']); print(*sys.modules)"
+    code = "import sys; from pcwinter.cli.main import main; main(['--help']); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     imported = set(done.stdout.splitlines()[-1].split())
     assert not {"numpy", "scipy", "numba", "pandas", "igraph", "networkx"} & imported
@@ -110,7 +110,7 @@ def test_options_reach_the_library(folder: Path, tmp_path: Path) -> None:
         "seed": 4,
         "bootstrap": 3,
     }
-    assert story["stop"] == {"permutations": None, "max_permutations": 40, "tolerance": 0.5, "max_seconds": 1000.0}
+    assert story["stop"] == {"max_permutations": 40, "tolerance": 0.5, "max_seconds": 1000.0}
     graph = pw.read_graph(folder, features="standard")
     same = pw.value(
         graph,
@@ -183,7 +183,9 @@ def test_warnings_are_told_once_and_kept(folder: Path, tmp_path: Path) -> None:
         ("--head softmax --learning-rate 0", "--learning-rate is 0.0, expected a positive number"),
         ("--head softmax --weight-decay -1", "--weight-decay is -1.0, expected 0 or a positive number"),
         ("--features rows", "Invalid value for '--features'"),
-        ("--max-players 10", "more than --max-players=10: use fewer hops or labelled nodes, or raise --max-players"),
+        ("--max-players 10", "more than --max-players 10"),
+        ("--permutations 10 --tolerance 0.01", "--tolerance 0.01 would have no effect"),
+        ("--permutations 10 --max-permutations 20", "--max-permutations 20 would have no effect"),
         ("--permutation 5", "No such option '--permutation'."),
         ("too many", "Got unexpected extra arguments (too many)"),
     ],
@@ -200,17 +202,18 @@ def test_wrong_options(arguments: str, sentence: str, folder: Path, tmp_path: Pa
         (["--verbose"], "No such option '--verbose'."),
         (["value", "demo"], "Missing option '--out'."),
         (["value", "--out", "new"], "Missing argument 'GRAPH'."),
-        (["value", "coral", "--out", "new"], "there is no graph 'coral': name a folder or file, or one of demo, cora"),
-        (["value", "mine.txt", "--out", "new"], "is of no known format"),
+        (["value", "coral", "--out", "new"], "there is no graph 'coral': did you mean cora?"),
+        (["value", "nothing", "--out", "new"], "name a folder or file, or one of demo, cora"),
+        (["value", "mine.txt", "--out", "new"], "mine.txt"),
         (["value", "cora", "--out", "new", "--data", "nowhere"], "the data folder nowhere does not exist"),
         (["value", "demo", "--out", "."], "is not empty and holds no run.json, so its files may be yours"),
         (["value", "demo", "--out", "mine.txt"], "mine.txt is a file, but the output needs a directory"),
-        (["value", "demo", "--out", "mine.txt/new"], "does not allow it: name another place"),
+        (["value", "demo", "--out", "mine.txt/new"], "mine.txt is read-only"),
         (["value", "demo", "--out", "/proc/pcwinter"], "/proc/pcwinter cannot be "),
         (["show", "nowhere"], "nowhere holds no run.json"),
         (["show", "."], ". holds no run.json"),
         (["show"], "Missing argument 'RUN'."),
-        (["show", ".", "--aggregate", "all"], "Invalid value for '--aggregate'"),
+        (["show", ".", "--by", "all"], "Invalid value for '--by'"),
         (["compare", "nowhere", "."], "nowhere holds no run.json"),
         (["compare", "."], "Missing argument 'B'."),
         (["report", "nowhere"], "nowhere holds no run.json"),
@@ -251,8 +254,14 @@ def test_show(run: Path) -> None:
         "Nodes by degree in the training graph",
     ):
         assert title in done.stdout
-    path = call("show", run, "--aggregate", "path").stdout
-    assert path != call("show", run).stdout
+    own, path = (call("show", run, "--by", by).stdout for by in ("own", "path"))
+    assert path == call("show", run, "--aggregate", "path").stdout
+    for things in ("nodes", "edges"):  # both follow the option
+        tables = [
+            next(part for part in text.split("\n\n") if "most valuable of" in part and things in part)
+            for text in (own, path)
+        ]
+        assert tables[0] != tables[1]
 
 
 def test_show_into_a_closed_pipe(run: Path) -> None:

@@ -278,7 +278,7 @@ def test_an_additive_game_has_no_standard_error() -> None:
 
 def test_orders_of_another_tree_are_refused() -> None:
     game = random_game(TREES[2].n_players, 1)
-    with pytest.raises(ValueError, match=r"7 places .* 5 players"):
+    with pytest.raises(ValueError, match=r"length 7 .* 5 players"):
         estimate(game, sampler(TREES[3]), stopping.permutations(2))
     twice = Order(np.zeros(TREES[2].n_players, dtype=np.int64), np.ones(TREES[2].n_players, dtype=bool))
     with pytest.raises(ValueError, match="players once"):

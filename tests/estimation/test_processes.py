@@ -13,7 +13,7 @@ import pytest
 SCRIPT = """
 import os, signal, sys, time
 import pcwinter as pw
-from pcwinter.estimation.processes import open_pool
+from pcwinter.estimation.pools import open_pool
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in a script's background ignores it
 how = sys.argv[1]
@@ -154,7 +154,7 @@ class Quick(processes.Worker):
 class Nothing:
     def prepare(self): pass
 
-processes.Worker, workers.share = Quick, lambda job, folder: None
+processes.Worker, processes.share = Quick, lambda job, folder: None
 
 def interrupted(step):
     "Whether there were so many steps of bytecode; an interrupt came after them."

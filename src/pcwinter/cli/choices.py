@@ -1,4 +1,4 @@
-"""What the command line offers, without importing what it stands for; a test compares the two."""
+"""The words that options accept, without importing the library; a test compares the two."""
 
 from pathlib import Path
 

@@ -14,7 +14,7 @@ on_option = click.option(
     type=click.Choice(ON),
     default="test",
     show_default=True,
-    help="Graph of the judge; validation is for choices, and kind to values that come from it.",
+    help="Graph to score on. Use validation while you are still choosing a method.",
 )
 
 
@@ -38,27 +38,29 @@ on_option = click.option(
     type=click.Choice(("ridge", "softmax")),
     default="ridge",
     show_default=True,
-    help="Head of the values; the judge is always softmax.",
+    help="Head of the values; rankings are always scored with the softmax head.",
 )
 @on_option
-@click.option("--quick", is_flag=True, help="20 orders and 11 points: to see that it works.")
-@click.option("--orders", type=int, metavar="N", help="Of every family in the ablation; 200 if not given.")
-@click.option("--max-seconds", type=float, metavar="S", help="Bound on every sampled valuation.")
+@click.option("--quick", is_flag=True, help="20 orders and 11 points, to see that it works.")
+@click.option(
+    "--orders", type=int, metavar="N", help="Number of orders of every family in the ablation.  [default: 200]"
+)
+@click.option("--max-seconds", type=float, metavar="S", help="Time limit of every sampled valuation.")
 @click.option(
     "--workers",
     type=int,
     default=1,
     show_default=True,
-    help="Processes; they change times and what a time limit allows, nothing else.",
+    help="Number of processes; it changes times, and how far a time limit reaches.",
 )
 @data_option
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str, **options: Any) -> int:
     """Repeat an experiment of the paper on a graph, and write its tables and figures.
 
-    What is done is kept in DIR/DATASET, with --quick in "DIR/DATASET quick": the same command goes on after an
-    interruption, and experiments share their values. `fresh-splits` is add-edges with a split drawn anew for every
-    seed; `all` runs every experiment.
+    Results are kept in DIR/DATASET, with --quick in DIR/DATASET-quick. After an interruption the same command
+    continues, and experiments share their values. `fresh-splits` is add-edges with a new random split for every
+    seed. `all` runs every experiment.
 
     \b
     Examples:
@@ -79,7 +81,7 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
                 if not quiet:
                     click.echo(text)
         except (Interrupted, KeyboardInterrupt) as error:
-            click.echo("Interrupted: the same command goes on from here.", err=True)
+            click.echo("Interrupted: the same command continues from here.", err=True)
             return 128 + int(error.args[0] if isinstance(error, Interrupted) else SIGINT)
     return 0
 
@@ -92,16 +94,28 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
 )
 @click.option("--column", default="value", show_default=True, help="Column of FILE with the values.")
 @on_option
-@click.option("--seeds", type=int, default=3, show_default=True, help="Of ties, and of the random values beside.")
-@click.option("--workers", type=int, default=1, show_default=True, help="Processes; they pay off on large graphs.")
-@click.option("--out", type=RUN, callback=at_home, help="Directory for curve and figure; none are written by default.")
+@click.option(
+    "--seeds",
+    type=int,
+    default=3,
+    show_default=True,
+    help="Number of seeds, for ties and for the random values to compare with.",
+)
+@click.option(
+    "--workers",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Number of processes; more than one helps on large graphs.",
+)
+@click.option("--out", type=RUN, callback=at_home, help="Directory for curve and figure; by default none is written.")
 @data_option
 def judge(file: Path, dataset: str, data: Path | None, **options: Any) -> None:
-    """Put the values in FILE, by whatever method, on the curves of the experiments.
+    """Draw the curves of the experiments for the values in FILE, from any method.
 
-    FILE is a CSV with the columns node and value, or source, target and value. Nodes are dropped best first, edges
-    added best first, those that FILE does not name as if their value were 0. The judge is the softmax head; random
-    values, and for nodes their degree, stand beside yours.
+    FILE is a CSV with the columns node and value, or source, target and value. Nodes are dropped best first, edges are
+    added best first. Items missing from FILE get the value 0. Rankings are scored with the softmax head, next to random
+    values and, for nodes, their degree.
 
     \b
     Examples:

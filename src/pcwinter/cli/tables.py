@@ -10,6 +10,7 @@ from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.checks import whole_number
 from pcwinter.graph.io.datasets import DATASETS, location
 from pcwinter.runs.read import Run
+from pcwinter.values import utilities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,14 +25,14 @@ MEANING = {
 }
 
 
-def summary(run: Run, top: int = 10, aggregate: str = "own") -> str:
+def summary(run: Run, top: int = 10, by: str = "own") -> str:
     """How the run ended, both ends of the ranking of nodes and of edges, and values by class and by degree."""
     top = whole_number("top", top, 1)
-    nodes = _nodes(run, aggregate)
+    nodes = _by(run.nodes, by).assign(**{"class": np.array(_names(run))[run.label], "degree": run.degree})
     parts = [_heading(run)]
     for things, table, columns in (
         ("nodes", nodes, ["node", "class", "labelled", "degree", "players", "value", "stderr"]),
-        ("edges", run.edges, ["source", "target", "value", "stderr"]),
+        ("edges", _by(run.edges, by), ["source", "target", "value", "stderr"]),
     ):
         ranked = table.sort_values("value", ascending=False, kind="stable")[columns]
         n = min(top, len(ranked))
@@ -60,7 +61,7 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
         settings.append(f"  head, as calibrated: {heads[0]} in A, {heads[1]} in B")
     lines.append("Different settings\n" + "\n".join(settings) if settings else "The settings are the same.")
     if a.story["fingerprint"] != b.story["fingerprint"]:
-        lines.append("The graphs are not the same: what follows is about the nodes and edges that they share.")
+        lines.append("The graphs are not the same: the following is about the nodes and edges that they share.")
     pairs = {
         "nodes": _pair(a.nodes, b.nodes, ["node"]),
         "edges": _pair(_sorted_ends(a.edges), _sorted_ends(b.edges), ["source", "target"]),
@@ -74,11 +75,13 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
             known = pair["errors"].notna().any()
             size = (pair["errors"] if known else pair["A - B"]).abs()
             far = pair.loc[size.sort_values(ascending=False, kind="stable").index].head(top)
-            how = "counted in standard errors" if known else "without error bars, since a run has one order only"
-            lines.append(f"The {len(far):,} {things} that differ most, {how}\n{text(far)}")
+            far = far[far["A - B"] != 0]
+            how = "in standard errors" if known else "without error bars, because a run has one order only"
+            table = f"The {len(far):,} {things} that differ most, {how}\n{text(far)}"
+            lines.append(table if len(far) else f"All {len(pair):,} {things} have the same values.")
     note = ""
     if a.story["asked"].get("seed") is not None and "seed" not in different:
-        note = " Both have the same seed, so their errors are not independent."
+        note = " Both runs have the same seed, so their errors are not independent."
     lines.append(f"The error of a difference is the root of the sum of the squared standard errors.{note}")
     return "\n\n".join(lines)
 
@@ -90,20 +93,20 @@ def settings_of(a: Run, b: Run) -> dict[str, tuple[object, object]]:
 
 
 def known_graphs(data: str | PathLike[str] | None = None) -> str:
-    """Every graph that has a name: what it is, where it lies or comes from."""
+    """Every graph that has a name: what it is, and where it is or comes from."""
     lines = []
     for name, dataset in DATASETS.items():
         place = location(name, data=data)
-        here = "in this package" if dataset.family == "package" else f"at hand in {place}"
+        here = "in this package" if dataset.family == "package" else f"on this machine, in {place}"
         lines.append(
-            f"{name:<17} {dataset.title}\n{'':<17} {here if place else 'not at hand: downloaded when it is used'}"
+            f"{name:<17} {dataset.title}\n{'':<17} {here if place else 'not on this machine: downloaded when it is used'}"
         )
         lines.append(f"{'':<17} from {dataset.source}")
     return "\n".join(lines)
 
 
 def text(table: "pd.DataFrame") -> str:
-    """A table of fixed width: signed values, names cut short, nothing that a terminal would obey."""
+    """A table of fixed width: signed values, short names, no control characters."""
     shown = {}
     for name, column in table.items():
         if column.dtype == bool:
@@ -128,18 +131,15 @@ def _heading(run: Run) -> str:
     lines = [
         f"{run.directory}: {plain(story['graph']) or 'a graph'}, {story['n_players']:,} players, {story['head']}",
         story["status"],
-        f"utility ({story['asked']['metric']}) {story['utility_full']:.4f} of all players, "
-        f"{story['utility_roots']:.4f} of the labelled nodes without edges, {story['utility_empty']:.4f} of nobody",
+        utilities(story["asked"]["metric"], story["utility_full"], story["utility_roots"], story["utility_empty"]),
         *(f"warning: {warning}" for warning in story["warnings"]),
     ]
     return "\n".join(lines)
 
 
-def _nodes(run: Run, aggregate: str) -> "pd.DataFrame":
-    nodes = run.nodes.assign(**{"class": np.array(_names(run))[run.label], "degree": run.degree})
-    if aggregate == "path":
-        nodes = nodes.assign(value=nodes["value_path"], stderr=nodes["stderr_path"])
-    return nodes
+def _by(table: "pd.DataFrame", by: str) -> "pd.DataFrame":
+    """The table with its own values, or with its path values in their place."""
+    return table.assign(value=table["value_path"], stderr=table["stderr_path"]) if by == "path" else table
 
 
 def _names(run: Run) -> list[str]:
