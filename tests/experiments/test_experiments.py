@@ -17,6 +17,13 @@ from pcwinter.experiments.judge import Judge
 from pcwinter.experiments.judge_file import judge_file, read_ranking
 from pcwinter.experiments.output import Outcome, markdown
 from pcwinter.experiments.study import Study, open_study
+from pcwinter.heads.softmax import PAPER
+
+@pytest.fixture(autouse=True)
+def recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train the toy graph quickly."""
+    monkeypatch.setitem(PAPER, "toy", pw.Softmax(learning_rate=0.1, epochs=50))
+
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
 
@@ -33,8 +40,7 @@ def graph() -> pw.Graph:
     )
     labels = [0, 1, *[-1] * 7, *[0, 1] * 4]
     edges = [(0, 2), (0, 3), (0, 4), (1, 5), (1, 6), (1, 7)]
-    recipe = pw.Softmax(learning_rate=0.1, epochs=50)
-    return pw.Graph(edges, features, labels, [0, 1], [9, 10], np.arange(11, 17), recipe=recipe)
+    return pw.Graph(edges, features, labels, [0, 1], [9, 10], np.arange(11, 17), name="toy")
 
 
 def ranking(items: list[int] | list[tuple[int, int]]) -> Ranking:

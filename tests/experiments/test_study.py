@@ -279,7 +279,7 @@ def test_a_figure_shows_the_mean_and_the_range() -> None:
 def test_data_shapley_ends_a_walk_after_six_steps_within_a_hundredth(head: pw.Ridge | pw.Softmax) -> None:
     labels = np.arange(44) % 2  # the more nodes know their class, the less one more adds
     graph = pw.Graph([(0, 2)], np.eye(2)[labels], labels, np.arange(40), np.arange(40, 44), [])
-    game = node_game(graph, hops=2, metric=pw.METRICS["log-likelihood"], head=head)
+    game = node_game(graph, hops=2, metric="log-likelihood", head=head)
     expected = np.zeros(40)
     for k in range(3):
         coalition, last, close = np.zeros(40, dtype=np.bool_), game.empty, 0
@@ -304,9 +304,9 @@ def test_all_utilities_that_were_computed_are_counted() -> None:
 
 
 class Late(Display):
-    def __call__(self, now: pw.Progress) -> str | None:
+    def __call__(self, now: pw.Progress) -> None:
         self.signal = SIGINT if now.orders == QUICK else 0
-        return super().__call__(now)
+        super().__call__(now)
 
 
 @quiet
