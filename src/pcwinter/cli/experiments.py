@@ -56,7 +56,7 @@ on_option = click.option(
 def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str, **options: Any) -> int:
     """Repeat an experiment of the paper on a graph, and write its tables and figures.
 
-    What is done is kept in DIR/DATASET, with --quick in "DIR/DATASET quick": the same command goes on after an
+    Results are stored in DIR/DATASET, or in DIR/DATASET-quick with --quick: the same command continues after an
     interruption, and experiments share their values. `fresh-splits` is add-edges with a split drawn anew for every
     seed; `all` runs every experiment.
 
@@ -69,7 +69,7 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     from pcwinter.experiments import reproduce as repeat
     from pcwinter.experiments.study import Interrupted, open_study
 
-    place = out / (f"{dataset} quick" if options["quick"] else dataset)
+    place = out / (f"{dataset}-quick" if options["quick"] else dataset)
     quiet = options["quiet"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of the values: each run keeps its own
