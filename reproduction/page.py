@@ -40,8 +40,8 @@ INTRODUCTION = """# Reproduction of the paper's experiments
 This page is generated. `python -m reproduction STUDIES` writes it from the results of `pcwinter reproduce`; do not edit
 it by hand. The tables are in [reproduction/results](../reproduction/results) as CSV files."""
 
-SUMMARY = """The summary covers the paper's splits and the ridge head. "Yes" means that every comparison behind the claim
-favours it, "partly" that some do, "no" that none does and at least one speaks against it, and "unclear" that the
+SUMMARY = """The summary covers the paper's splits and the ridge head. "Yes" means that every comparison behind the
+claim favours it, "partly" that some do, "no" that none does and at least one speaks against it, and "unclear" that the
 differences could be chance. The comparisons use own and path values; the comparison with Data Shapley uses the same
 stopping rule for both methods, and the claims about edges on the paper's splits use own values. All verdicts are listed
 [below](#what-agrees-with-the-paper-and-what-does-not)."""
@@ -52,13 +52,13 @@ METHODS = """## How the numbers were made
 orders, after 2,000 orders, or at the time limit given in a note. If the time limit ended a run, "same rule" and
 "converged" refer to the values at that point. The ablation uses at most 200 orders.
 
-**Equal budgets.** Equal evaluations and equal time are equal to within 5 %, and Data Shapley checks its budget every ten
-orders. For equal time, PC-Winter gets the number of orders that its first run completed in that time, so its second
+**Equal budgets.** Equal evaluations and equal time are equal to within 5 %, and Data Shapley checks its budget every
+ten orders. For equal time, PC-Winter gets the number of orders that its first run completed in that time, so its second
 run may be somewhat faster or slower.
 
 **Scores.** Every ranking is scored by the softmax head on the test graph, retrained at 101 points of a curve. `mean` is
-the mean of the curve, `first 20 %` the mean of its first fifth, and `rebound` the rise from its lowest point to its end.
-± is the standard deviation over seeds. In figures, a line is the mean over seeds, and its band runs from the minimum
+the mean of the curve, `first 20 %` the mean of its first fifth, and `rebound` the rise from its lowest point to its
+end. ± is the standard deviation over seeds. In figures, a line is the mean over seeds, and its band runs from the minimum
 to the maximum.
 
 **Times.** A run used one process unless a note says otherwise. The machine has two cores and was running other jobs,
@@ -77,7 +77,8 @@ VERDICTS = """Each claim of the paper is followed by the findings: yes or no, wi
 seeds, or unclear if the difference could be chance. The test is Welch's t-test at 5 %; on fresh splits it is Student's
 t-test of the differences. Seeds and splits are treated as independent, although splits share nodes. There is no
 correction for multiple tests, so about one in twenty comparisons without a true difference shows a yes or a no. "As
-good" means yes unless the mean is worse, and no only if it is significantly worse. Times are compared without a test."""
+good" means yes unless the mean is worse, and no only if it is significantly worse. Times are compared without a
+test."""
 
 
 def publish(out: Path, root: Path = ROOT) -> Path:

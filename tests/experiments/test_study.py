@@ -255,9 +255,9 @@ def test_a_budget_in_seconds_is_no_time_limit() -> None:
     ):
         study.used[str(k)] = Ranking("a", np.arange(1), np.ones(1), np.ones(1), orders=int(bool(end)), status=end)
     (told,) = study.limits()
-    assert told.endswith("under way: 1 of 3 rankings come from one that did.")
+    assert "1 of 3 rankings" in told
     study.used["more"] = Ranking("a", np.arange(1), np.ones(1), np.ones(1), orders=1, workers=2)
-    assert study.limits()[1] == "Times are of 1 or 2 processes, with their start."
+    assert "1 or 2 processes" in study.limits()[1]
 
 
 def test_a_figure_shows_the_mean_and_the_range() -> None:
@@ -338,7 +338,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 def test_a_table_of_more_seeds_does_not_go_without_a_word(tmp_path: Path) -> None:
     study = Stub(out=tmp_path, quiet=True)
     told = ["".join(reproduce(study, "permutations", seeds=seeds)) for seeds in (2, 1, 1)]
-    word = "A table of 2 seeds was there: --seeds 2 makes it again, from what is kept."
+    word = "a table of 2 seeds"
     assert [word in text for text in told] == [False, True, False]
 
 

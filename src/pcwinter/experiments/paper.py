@@ -28,5 +28,5 @@ LIMITED = {
     ("coauthor-physics", "Data Shapley"),
 }
 
-# accuracy with 10 % of the edges, and the share of them that matches the whole graph (section "Adding High-Value Edges")
+# accuracy with 10 % of the edges, and the share that matches the whole graph (section "Adding High-Value Edges")
 EDGES = {"cora": (0.729, 0.08)}

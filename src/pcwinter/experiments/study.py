@@ -336,7 +336,8 @@ class Study:
         processes = {ranking.workers for ranking in sampled}
         if processes - {1}:
             told.append(
-                f"Times were measured with {' or '.join(map(str, sorted(processes)))} processes and include starting them."
+                f"Times were measured with {' or '.join(map(str, sorted(processes)))} processes "
+                "and include starting them."
             )
         return told
 

@@ -89,7 +89,7 @@ def verdicts(studies: list[Tables], experiment: str | None = None) -> str:
                 lines += [f"- {study.title}: {finding.sentence}." for finding in judge(study)]
             except KeyError as error:
                 raise ValueError(
-                    f"the table {about} of {study.title} has no {error}: another version wrote it, so repeat the experiment"
+                    f"the table {about} of {study.title} has no {error}: repeat the experiment with this version"
                 ) from error
         parts += ["\n".join([f"**{claim}**\n", *lines])] if lines else []
     return "\n\n".join(parts)
