@@ -58,8 +58,8 @@ run may be somewhat faster or slower.
 
 **Scores.** Every ranking is scored by the softmax head on the test graph, retrained at 101 points of a curve. `mean` is
 the mean of the curve, `first 20 %` the mean of its first fifth, and `rebound` the rise from its lowest point to its
-end. ± is the standard deviation over seeds. In figures, a line is the mean over seeds, and its band runs from the minimum
-to the maximum.
+end. ± is the standard deviation over seeds. In figures, a line is the mean over seeds, and its band runs from the
+minimum to the maximum.
 
 **Times.** A run used one process unless a note says otherwise. The machine has two cores and was running other jobs,
 and the results come from several commits. Compare times within a dataset, not between datasets.

@@ -98,7 +98,7 @@ def test_edges_that_are_not_ranked_stand_between_good_and_bad(graph: pw.Graph) -
     assert (order[0], order[-1]) == ((1, 5), (0, 2))
     assert sorted(order) == [(0, 2), (0, 3), (0, 4), (1, 5), (1, 6), (1, 7)]
     assert any(order != [tuple(edge) for edge in addable(graph, mixed, seed).tolist()] for seed in range(1, 5))
-    with pytest.raises(ValueError, match="mine ranks edges that are not in the training graph: rank those of this spl"):
+    with pytest.raises(ValueError, match="mine ranks edges that are not in the training graph"):
         addable(graph, ranking([(0, 2), (0, 5)]), 0)
     apart = pw.Graph([(0, 9)], graph.features, graph.labels, [0, 1], [9, 10], [11])
     with pytest.raises(ValueError, match="the training graph has no edges that could be added"):
@@ -224,7 +224,7 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     assert "4 edges are missing from the file" in text
     assert "| first 20 % | at 10 % | share that reaches all | whole graph |\n" in text
     assert "toy judge mine on validation\n" in judge_file(file, graph, "toy", on="validation")
-    with pytest.raises(ValueError, match="which='mixed' selects nodes, but .* has edges"):
+    with pytest.raises(ValueError, match=r"which='mixed' selects nodes, but .* has edges"):
         judge_file(file, graph, "toy", "mixed")
     text = judge_file(file.rename(tmp_path / "random.csv"), graph, "toy")
     assert "| your random | " in text

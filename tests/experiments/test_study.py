@@ -325,7 +325,7 @@ def test_a_signal_in_the_last_block_ends_the_study(
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     study = Study("toy", GRAPH, tmp_path / "new", quiet=True)
-    with study.alone(), pytest.raises(BlockingIOError, match=r"another process is at work on .*new: wait for it, or"):
+    with study.alone(), pytest.raises(BlockingIOError, match=r"another process is using .*new: wait"):
         list(reproduce(study, "counts", seeds=1))
     assert len(list(reproduce(study, "counts", seeds=1))) == 1
     for name, which in (("drop_nodes", "unlabelled"), ("drop-nodes", "all")):
