@@ -40,14 +40,14 @@ def test_choices_are_made_on_the_validation_graph(tmp_path: Path, monkeypatch: p
     (text,) = reproduce(there, "add-edges", seeds=SEEDS)
     assert "demo add-edges on validation\n\n| " in text
     assert "**" not in text  # the paper's claims are about the test graph
-    test, validation = early(study.out / "demo add-edges.csv"), early(study.out / "demo add-edges on validation.csv")
+    test, validation = early(study.out / "demo-add-edges.csv"), early(study.out / "demo-add-edges-on-validation.csv")
     best = best_of(validation)
     assert best != best_of(test)
     for name, count in Counter(best).items():
         assert f"{count} \N{MULTIPLICATION SIGN} {name}" in told
     for found in (test, validation):
         assert found["PC-Winter (chosen on validation)"] == [found[name][seed] for seed, name in enumerate(best)]
-    with (study.out / "demo add-edges on validation.csv").open(newline="") as file:
+    with (study.out / "demo-add-edges-on-validation.csv").open(newline="") as file:
         last = [float(line["validation accuracy"]) for line in csv.DictReader(file)][-1]
     assert last == Judge(study.graph, on="validation").accuracy() != Judge(study.graph).accuracy()
     with pytest.raises(ValueError, match="on is 'val', expected test or validation"):

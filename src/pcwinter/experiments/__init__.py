@@ -1,4 +1,4 @@
-"""Dataset -> tables and curves: the experiments of the paper, each by one function and one command."""
+"""Dataset -> tables and curves: the experiments of the paper, one function and one command for each."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -8,7 +8,7 @@ from pcwinter.experiments import add_edges, costs, drop_nodes, variants
 from pcwinter.experiments.curves import WHICH
 from pcwinter.experiments.figures import check_figures
 from pcwinter.experiments.judge_file import judge_file
-from pcwinter.experiments.output import Outcome, markdown, read_table, write
+from pcwinter.experiments.output import Outcome, file_name, markdown, read_table, write
 from pcwinter.experiments.study import Study, open_study
 from pcwinter.experiments.verdicts import Tables, verdicts
 
@@ -22,23 +22,25 @@ EXPERIMENTS: dict[str, Callable[[Study, int], Outcome]] = {
     "permutations": variants.permutations,
     "truncation": variants.truncation,
     "efficiency": costs.efficiency,
-    "ablation": variants.ablation,  # last: it takes longest
+    "ablation": variants.ablation,  # last, because it takes longest
 }
-COSTS = ("counts", "efficiency")  # which judge nothing, and draw nothing
+COSTS = ("counts", "efficiency")  # experiments without curves and figures
 
 
 def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | None = None) -> Iterator[str]:
-    """Run an experiment, or `all`; write its files into the study's directory, and tell each outcome as text."""
+    """Run an experiment, or `all`, write its files into the study's directory, and yield each outcome as text."""
     seeds = study.enough if seeds is None else whole_number("seeds", seeds, 1)
     if which != "unlabelled" and name != "drop-nodes":
-        raise ValueError(f"--which {which} is for drop-nodes, and {name} was asked for: leave it out")
+        raise ValueError(f"which={which!r} applies to drop-nodes only, not to {name}: leave it out")
     if study.orders is not None and (study.quick or name not in ("ablation", "all")):
-        asked = f"{name} --quick" if study.quick else name
-        raise ValueError(f"--orders {study.orders} is for the ablation, and {asked} was asked for: leave it out")
+        asked = f"{name} with quick=True" if study.quick else name
+        raise ValueError(f"orders={study.orders} applies to the full ablation only, not to {asked}: leave it out")
     if name in COSTS and study.on != "test":
-        raise ValueError(f"--on {study.on} is for what is judged, and {name} was asked for: leave it out")
-    if name == "counts" and (study.head != "ridge" or study.max_seconds is not None):
-        raise ValueError("--head and --max-seconds are for values, and counts was asked for: leave them out")
+        raise ValueError(f"on={study.on!r} applies to experiments with curves only, not to {name}: leave it out")
+    if name == "counts" and study.head != "ridge":
+        raise ValueError(f"head={study.head!r} has no effect on counts, which computes no values: leave it out")
+    if name == "counts" and study.max_seconds is not None:
+        raise ValueError(f"max_seconds={study.max_seconds:g} has no effect on counts: leave it out")
     names = list(EXPERIMENTS) if name == "all" else [f"{name} {which}" if name == "drop-nodes" else name]
     if names[0] not in EXPERIMENTS:
         raise ValueError(f"there is no experiment {names[0]!r}: choose from {', '.join(EXPERIMENTS)}, or all")
@@ -51,14 +53,16 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
 
 
 def _repeat(study: Study, experiment: str, seeds: int) -> str:
-    """Run one experiment, write its files, and tell its outcome."""
+    """Run one experiment, write its files, and return its outcome as text."""
     study.used.clear()
     outcome = EXPERIMENTS[experiment](study, seeds)
     outcome.notes += study.limits()
     outcome.y = f"{study.on} accuracy"
     if study.on == "validation" and outcome.curves:
-        outcome.notes.append("Values that come from the validation nodes, as most do here, look better on them.")
-    tables = [read_table(study.out / f"{title}.table.csv") for title in outcome.tables]
+        outcome.notes.append(
+            "Most methods compute values from the validation nodes, so these accuracies are too favourable to them."
+        )
+    tables = [read_table(study.out / f"{file_name(title)}.table.csv") for title in outcome.tables]
     before = max((row.get("seeds") or 0 for rows in tables for row in rows), default=0)
     files = write(outcome, study.out)
     parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
@@ -66,5 +70,7 @@ def _repeat(study: Study, experiment: str, seeds: int) -> str:
     told = verdicts([Tables(study.out, study.dataset, study.head)], experiment) if study.on == "test" else ""
     parts += [told] if told else []
     if before > seeds:
-        parts.append(f"A table of {before} seeds was there: --seeds {before} makes it again, from what is kept.")
+        parts.append(
+            f"This replaced a table of {before} seeds. Run again with seeds={before} to restore it from stored results."
+        )
     return "\n\n".join([*parts, f"Written to {study.out}: {', '.join(file.name for file in files)}\n"])

@@ -16,10 +16,10 @@ CHOSEN = "PC-Winter (chosen on validation)"
 
 
 def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
-    """Curves of all methods; the share of edges that reaches the accuracy of the whole graph.
+    """Curves of all methods, and the share of edges that reaches the accuracy of the whole graph.
 
-    Which of PC-Winter's rankings is best differs from graph to graph: one is chosen on the validation graph. With
-    `fresh` every seed has a split of its own, and methods are compared split by split.
+    The best of PC-Winter's rankings differs between graphs, so one is chosen on the validation graph. With `fresh`,
+    every seed has its own split, and methods are compared split by split.
     """
     outcome = Outcome(study.title("fresh-splits" if fresh else "add-edges"), x=SHARE if fresh else "edges added")
     chosen: Counter[str] = Counter()
@@ -67,5 +67,5 @@ def _times(found: Counter[str]) -> str:
 
 
 def _in_percent(curve: Curve) -> Curve:
-    """Over shares of the edges, of which every split has another number."""
+    """The curve over the share of edges, since the number of edges differs between splits."""
     return Curve(np.round(100 * curve.count / curve.count[-1]).astype(np.int64), curve.accuracy)

@@ -1,4 +1,4 @@
-"""Findings <-> files with a checksum: what a study kept is believed only if it is whole."""
+"""Results <-> files with a checksum: a damaged file counts as missing."""
 
 import json
 from hashlib import sha256
@@ -9,13 +9,13 @@ from pcwinter._util.files import replace_file
 
 
 def keep(path: Path, found: Any) -> None:
-    """Write numbers, strings, lists and dictionaries of them."""
+    """Store a result made of numbers, strings, lists and dictionaries."""
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, json.dumps({"found": found, "sha256": _digest(found)}).encode())
 
 
 def kept(path: Path) -> Any:
-    """What `keep` wrote; None if there is nothing, or something else."""
+    """The result that `keep` stored, or None if the file is missing or damaged."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         return content["found"] if content["sha256"] == _digest(content["found"]) else None

@@ -1,4 +1,4 @@
-"""Study -> what the values cost: players, evaluations and seconds, beside the paper's tables."""
+"""Study -> what the values cost: players, evaluations and seconds, next to the numbers of the paper."""
 
 import time
 
@@ -16,11 +16,11 @@ from pcwinter.game.tree import contribution_tree
 from pcwinter.heads.graph_game import graph_game
 from pcwinter.heads.softmax import softmax_for
 
-MODELS = 100  # of Data Shapley with the softmax head, to tell what one takes
+MODELS = 100  # softmax models of Data Shapley that are timed
 
 
 def counts(study: Study, seeds: int) -> Outcome:
-    """Players, and visits of a truncated order: expected, and the mean of a sample."""
+    """Number of players, and visits of a truncated order: the expectation, and the mean of a sample."""
     ratios = study.truncation
     tree = contribution_tree(study.graph, study.hops)
     draw = sampler(tree, "dfs", ratios)
@@ -45,7 +45,7 @@ def counts(study: Study, seeds: int) -> Outcome:
 
 
 def efficiency(study: Study, seeds: int) -> Outcome:
-    """Seconds per order and in total, PC-Winter and Data Shapley; beside the ridge head what softmax would take."""
+    """Seconds per order and in total for PC-Winter and Data Shapley; for the ridge head, also a softmax estimate."""
     outcome = Outcome(study.title("efficiency", judged=False))
     paper = HOURS.get(study.dataset, {})
     methods = {
@@ -89,7 +89,7 @@ def efficiency(study: Study, seeds: int) -> Outcome:
                 }
             )
         outcome.notes.append(
-            "The softmax head's time is that of some models along one order, times the evaluations above; "
+            "Softmax times are estimates: the time of a few models along one order, times the evaluations above. "
             "`--head softmax` measures whole valuations."
         )
     outcome.tables[outcome.name] = rows
@@ -98,13 +98,13 @@ def efficiency(study: Study, seeds: int) -> Outcome:
 
 @one_thread()
 def _softmax_models(study: Study, walked: float) -> tuple[float, float]:
-    """Seconds of a softmax model, mean along an order of players, and along the first `walked` models of one of nodes.
+    """Mean seconds of a softmax model: along an order of players, and along the first `walked` models of nodes.
 
-    Players: as a walk trains them, two for every tree, its root alone and all of it. Nodes: some of those that a walk
-    trains one by one until it is truncated.
+    For players, two models are trained for every tree, as in a walk: its root alone, and the whole tree. For nodes,
+    some of the models are trained that a walk trains before it is truncated.
     """
     tree = contribution_tree(study.graph, study.hops)
-    study.say("training some softmax models of each method, to tell what one takes")
+    study.say("training a few softmax models of each method to measure their time")
     players, _, _ = graph_game(study.graph, tree, "softmax")
     rng = np.random.default_rng(0)
     order = sampler(tree, "dfs")(rng)
@@ -118,7 +118,7 @@ def _softmax_models(study: Study, walked: float) -> tuple[float, float]:
 
 
 def _node_seconds(game: NodeGame, order: IntArray, walked: float) -> float:
-    """Mean over equally spaced models of a walk."""
+    """Mean seconds over equally spaced models of a walk."""
     coalition = np.zeros(game.n_players, dtype=np.bool_)
     steps: list[int] = []
     for step, player in enumerate(order.tolist()):

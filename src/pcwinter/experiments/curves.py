@@ -1,4 +1,4 @@
-"""Ranking -> curve: the judge's accuracy while the best nodes are dropped, or the best edges added."""
+"""Ranking -> curve: accuracy while the best nodes are dropped, or while the best edges are added."""
 
 from dataclasses import dataclass
 
@@ -12,15 +12,15 @@ from pcwinter.experiments.judge import Judge
 from pcwinter.graph.graph import Graph
 
 POINTS = 101
-BLOCK = 4  # points that a worker judges at a time
+BLOCK = 4  # points per task of a worker
 WHICH = ("unlabelled", "labelled", "mixed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """Accuracy on the judged nodes after so many steps."""
+    """Accuracy after each number of steps."""
 
-    count: IntArray  # (points,) nodes dropped or edges added, none and all among them
+    count: IntArray  # (points,) nodes dropped or edges added, from none to all
     accuracy: FloatArray  # (points,)
 
     @property
@@ -34,17 +34,17 @@ class Curve:
         return float(self.accuracy[self.count <= round(0.2 * self.count[-1])].mean())
 
     def at(self, share: float) -> float:
-        """Accuracy after this share of all steps, between points on a straight line."""
+        """Accuracy after this share of all steps, with linear interpolation between points."""
         return float(np.interp(share, self.count / self.count[-1], self.accuracy))
 
     @property
     def reach(self) -> float:
-        """Share of all steps after which the accuracy is first that of the last."""
+        """Smallest share of all steps that reaches the final accuracy."""
         return float(self.count[np.argmax(self.accuracy >= self.accuracy[-1])] / self.count[-1])
 
     @property
     def rebound(self) -> float:
-        """How far the accuracy rises again at the end, where what harms goes last."""
+        """Rise of the accuracy from its minimum to the end, when the most harmful items are dropped."""
         return float(self.accuracy[-1] - self.accuracy.min())
 
 
@@ -54,12 +54,12 @@ def steps(n: int, points: int = POINTS) -> IntArray:
 
 
 def droppable(graph: Graph, ranking: Ranking, which: str, seed: int) -> IntArray:
-    """Nodes of the ranking that an experiment drops, best first."""
+    """The nodes of the ranking that an experiment drops, best first."""
     return to_drop(graph, ranking.items[ranking.best_first(seed)], which)
 
 
 def to_drop(graph: Graph, nodes: IntArray, which: str) -> IntArray:
-    """Those of the nodes that an experiment drops."""
+    """The nodes among `nodes` that an experiment drops."""
     if which not in WHICH:
         raise ValueError(f"which is {which!r}, expected {', '.join(WHICH)}")
     labelled = np.isin(nodes, graph.train)
@@ -69,18 +69,20 @@ def to_drop(graph: Graph, nodes: IntArray, which: str) -> IntArray:
 
 
 def dropped(which: str) -> str:
-    """What a curve of such nodes is over."""
+    """The label of the x axis."""
     return "nodes dropped" if which == "mixed" else f"{which} nodes dropped"
 
 
 def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> IntArray:
-    """All edges of the training graph, best first; those that the ranking does not know have the value `rest`."""
+    """All edges of the training graph, best first; edges without a value get the value `rest`."""
     n, every = graph.n_nodes, all_edges(graph)
     if not len(every):
         raise ValueError("the training graph has no edges that could be added")
     ranked, known = ranking.items @ [n, 1], every @ [n, 1]
     if not np.isin(ranked, known).all():
-        raise ValueError(f"{ranking.method} ranks edges that are not in the training graph: rank those of this split")
+        raise ValueError(
+            f"{ranking.method} ranks edges that are not in the training graph: rank the edges of this split"
+        )
     unknown = every[~np.isin(known, ranked)]
     value = np.concatenate([ranking.value, np.full(len(unknown), rest)])
     whole = Ranking(ranking.method, np.concatenate([ranking.items, unknown]), value, np.full(len(value), np.nan))
@@ -90,7 +92,7 @@ def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> Int
 def judged(
     judge: Judge, best_first: IntArray, points: int = POINTS, workers: int = 1, progress: Told | None = None
 ) -> Curve:
-    """The curve of nodes that are dropped, or of edges that are added, in this order."""
+    """The curve of dropping nodes, or adding edges, in this order."""
     counts = steps(len(best_first), points)
     found = gather(workers, Trial(judge, best_first, counts), len(counts), BLOCK, progress)
     return Curve(counts, np.concatenate(found))
@@ -98,7 +100,7 @@ def judged(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """The points of one curve, each of which can be judged anywhere."""
+    """The points of one curve, as tasks for workers."""
 
     judge: Judge
     best_first: IntArray  # (m,) nodes, or (m, 2) ends of edges

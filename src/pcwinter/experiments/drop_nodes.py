@@ -9,7 +9,7 @@ from pcwinter.experiments.study import Study
 
 PLAIN = ("leave-one-out", "degree", "random")
 LEVELS = ("own", "path")
-ENOUGH = 0.95  # of a budget: a run that has spent so little more is not repeated
+ENOUGH = 0.95  # share of a budget: a run that spent at least this much is not repeated
 
 
 def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
@@ -27,7 +27,7 @@ def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
             first = droppable(study.graph, ranking, which, seed)[: len(study.graph.train)]
             shares.setdefault(name, []).append(float(np.isin(first, study.graph.train).mean()))
             costs.setdefault(name, []).append(ranking)
-    rows = outcome.summary(rebound=which == "unlabelled")  # otherwise the last point has no labelled node, and no model
+    rows = outcome.summary(rebound=which == "unlabelled")  # otherwise no labelled node is left at the end
     labelled = len(study.graph.train) / len(near_nodes(study.graph, study.hops))
     for row in rows:
         found = costs[str(row["method"])]
@@ -47,8 +47,8 @@ def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
 def fair(study: Study, seeds: int) -> list[Row]:
     """PC-Winter and Data Shapley by the same rule, with equal evaluations, and in equal time.
 
-    Equal to 5 %, and to the ten orders after which Data Shapley looks at its budget; PC-Winter is given the orders that
-    its first run made in such a time.
+    Budgets are equal to within 5 %, and Data Shapley checks its budget every ten orders. For equal time, PC-Winter gets
+    the number of orders that its first run completed in that time.
     """
     found: dict[tuple[str, str], list[tuple[float, Ranking]]] = {}
 

@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933", "#882255")
-SHARE = "% of the edges added"  # of splits, of which one differs from the next by more than methods do: no bands
+SHARE = "% of the edges added"  # splits differ more than methods do, so these figures have no bands
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (4, 4)), (0, (3, 1)), (0, (7, 2)), (0, (1, 3)))
 
 
 class Band(NamedTuple):
-    """Curves of several seeds taken together."""
+    """The curves of several seeds: their mean and range."""
 
     steps: IntArray  # (points,)
     mean: FloatArray  # (points,) over seeds
-    low: FloatArray  # (points,) least of all seeds
-    high: FloatArray  # (points,) most of all seeds
+    low: FloatArray  # (points,) minimum over seeds
+    high: FloatArray  # (points,) maximum over seeds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """What a figure shows of one outcome."""
+    """The content of one figure."""
 
     name: str
     x: str
@@ -47,7 +47,7 @@ def band(curves: Sequence[Curve]) -> Band:
 
 
 def read_curves(path: Path) -> Drawing:
-    """The bands of the curves in a file of an experiment."""
+    """The bands of the curves in the CSV file of an experiment."""
     names, *rows = (fields for _, fields in records(path))
     found: dict[str, dict[int, list[tuple[int, float]]]] = {}
     for method, seed, x, y in rows:
@@ -59,7 +59,7 @@ def read_curves(path: Path) -> Drawing:
 
 
 def bands_csv(drawing: Drawing) -> str:
-    """The bands as a table, with the digits that an eye can see."""
+    """The bands as CSV, rounded to five digits."""
     rows = (
         [method, count, *(f"{value:.5g}" for value in values)]
         for method, found in drawing.bands.items()
@@ -69,7 +69,7 @@ def bands_csv(drawing: Drawing) -> str:
 
 
 def read_bands(path: Path) -> Drawing:
-    """What `bands_csv` wrote, titled by its directory."""
+    """Read the text of `bands_csv`; the title is the name of the directory."""
     names, *rows = (fields for _, fields in records(path))
     found: dict[str, list[tuple[str, ...]]] = {}
     for method, *numbers in rows:
@@ -82,15 +82,15 @@ def read_bands(path: Path) -> Drawing:
 
 
 def check_figures() -> None:
-    """Refuse before hours of work rather than after them."""
+    """Fail before hours of work, not after them, if Matplotlib is missing."""
     if find_spec("matplotlib") is None:
         raise ValueError("figures need Matplotlib: pip install 'pcwinter[experiments]'")
 
 
 def draw(drawings: Sequence[Drawing]) -> dict[str, bytes]:
-    """A column per drawing: means over seeds with a band from least to most, as SVG and PNG.
+    """One column per drawing: means over seeds, with a band from the minimum to the maximum, as SVG and PNG.
 
-    Methods by own and by path values, "name, own" and "name, path", have a panel each.
+    Methods called "name, own" and "name, path" get separate panels.
     """
     check_figures()
     import matplotlib as mpl
@@ -106,7 +106,9 @@ def draw(drawings: Sequence[Drawing]) -> dict[str, bytes]:
     with mpl.rc_context({"svg.hashsalt": "pcwinter", "axes.spines.top": False, "axes.spines.right": False}):
         shape = (1, len(levels)) if n == 1 else (len(levels), n)
         size = (6.4, 4.2) if shape == (1, 1) else (3.4 * shape[1], 3.1 * shape[0])
-        columns = max(1, int(size[0] / (0.6 + 0.072 * max(map(len, methods)))))  # as many as fit, in inches
+        columns = max(
+            1, int(size[0] / (0.6 + 0.072 * max(map(len, methods))))
+        )  # as many as fit into the width in inches
         size = (size[0], size[1] + 0.2 * -(-len(methods) // columns))
         figure, grid = plt.subplots(*shape, figsize=size, layout="constrained", squeeze=False, sharey=n == 1)
         places = grid.T.ravel()  # all panels of the first outcome, all of the second, ...
@@ -131,14 +133,14 @@ def draw(drawings: Sequence[Drawing]) -> dict[str, bytes]:
 
 
 def _plain(text: str) -> str:
-    """For Matplotlib, which takes what stands between two dollars for mathematics."""
+    """Escape dollar signs, which Matplotlib would read as mathematics."""
     return text.replace("$", r"\$")
 
 
 def _panels(bands: dict[str, Band]) -> dict[str, dict[str, Band]]:
-    """The bands of each panel by method; one panel without a name unless there are methods by own or path.
+    """The bands of each panel by method: panels "own" and "path", or one panel without a name.
 
-    Methods that are by neither stand in each. "a, somehow" is not drawn beside "a": such variants are for the table.
+    Other methods appear in every panel. A variant "a, somehow" of a method "a" is not drawn.
     """
     split = {method: method.rpartition(", ") for method in bands}
     split = {method: parts for method, parts in split.items() if parts[0] not in bands}

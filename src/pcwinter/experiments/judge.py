@@ -1,7 +1,7 @@
-"""What is left of a training graph -> accuracy: the judge of every ranking, whatever head produced the values.
+"""Remaining training graph -> accuracy: how every ranking is scored, whichever head produced the values.
 
-The softmax head on the test graph, or on the validation graph where something is chosen. It is trained on
-representations that are propagated over the whole remaining training graph (not over local graphs, as in the game).
+The softmax head is trained on representations that are propagated over the whole remaining training graph (not over
+local graphs, as in the game). It is scored on the test graph, or on the validation graph when a method is chosen.
 """
 
 import numpy as np
@@ -18,24 +18,26 @@ ON = ("test", "validation")
 
 
 class Judge:
-    """A graph made ready to be judged many times."""
+    """Scores training graphs on the test or validation nodes of a graph."""
 
     def __init__(self, graph: Graph, *, hops: int = 2, head: Softmax | None = None, on: str = "test") -> None:
-        """Compute what does not depend on the training graph: the representations of the judged nodes."""
+        """Compute the representations of the scored nodes, which do not depend on the training graph."""
         if on not in ON:
             raise ValueError(f"on is {on!r}, expected {' or '.join(ON)}")
         held_out, self.nodes = (graph.testing, graph.test) if on == "test" else (graph.validation, graph.val)
         if not len(self.nodes):
-            raise ValueError(f"the graph has no {on} nodes: the judge needs some")
+            raise ValueError(
+                f"the graph has no {on} nodes, so on={on!r} cannot be scored: choose another graph to score on"
+            )
         self.graph, self.hops = graph, whole_number("hops", hops, 1)
         self.head = head or softmax_for(graph)
         self.judged = propagate(held_out, graph.features, self.hops)[self.nodes]
 
     def accuracy(self, *, keep: BoolArray | None = None, training: Sparse | None = None) -> float:
-        """Share of the judged nodes that are classified correctly.
+        """Share of the scored nodes that are classified correctly.
 
-        `keep`, a mask of nodes, leaves the others out of the training graph, labels and all; `training` replaces its
-        adjacency. Without a labelled node there is no model, and class 0 is named everywhere.
+        `keep` is a mask: the other nodes and their labels are removed from the training graph. `training` replaces the
+        adjacency of the training graph. Without labelled nodes there is no model, and class 0 is predicted everywhere.
         """
         graph = self.graph
         adjacency = graph.training if training is None else training

@@ -1,4 +1,4 @@
-"""A user's values -> the same curves: a CSV of nodes or edges, by whatever method."""
+"""CSV file of node or edge values -> the curves of the experiments, for values of any method."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from pcwinter.estimation.display import now_and_then
 from pcwinter.experiments.curves import Curve, addable, droppable, dropped, judged, to_drop
 from pcwinter.experiments.figures import check_figures
 from pcwinter.experiments.judge import Judge
-from pcwinter.experiments.output import Outcome, edges_summary, markdown, write
+from pcwinter.experiments.output import Outcome, edges_summary, file_name, markdown, write
 from pcwinter.graph.graph import Graph
 
 
@@ -30,31 +30,32 @@ def judge_file(
     workers: int = 1,
     say: Callable[[str], None] | None = None,
 ) -> str:
-    """The summary of the curves, as a table; `seeds` shuffle ties and draw the random values beside.
+    """A table that summarizes the curve of the values in `file`, next to the curves of random values and of degrees.
 
-    Curves and figure are written into `out`; `say` hears of progress.
+    Ties are broken at random, with `seeds` seeds. The curves and a figure are written into `out`, if given. `say` is
+    called with messages about the progress.
     """
     seeds, workers = whole_number("seeds", seeds, 1), whole_number("workers", workers, 1)
     if out is not None:
         check_figures()
     ranking = read_ranking(file, graph, column)
-    if ranking.method in ("random", "degree"):  # which stand beside it
+    if ranking.method in ("random", "degree"):  # the names of the methods it is compared with
         ranking = replace(ranking, method=f"your {ranking.method}")
-    suffix, edges = "" if on == "test" else f" on {on}", ranking.items.ndim == 2
+    edges = ranking.items.ndim == 2
     if edges:
         if which != "unlabelled":
-            raise ValueError(f"{file} has edges, and --which {which} chooses nodes: leave it out")
+            raise ValueError(f"which={which!r} selects nodes, but {file} has edges: leave it out")
         ranking, text = _all(ranking, graph)
-        outcome = Outcome(f"{dataset} judge edges {ranking.method}{suffix}", x="edges added")
     else:
         ranking, text = _near(ranking, graph, which, file)
-        outcome = Outcome(f"{dataset} judge {which} {ranking.method}{suffix}", x=dropped(which))
+    title = f"{dataset} judge {ranking.method}{'' if which == 'unlabelled' else f' {which}'}"
+    outcome = Outcome(title if on == "test" else f"{title} on {on}", x="edges added" if edges else dropped(which))
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        if taken := sorted(path.name for path in out.iterdir() if path.name.startswith(f"{outcome.name}.")):
-            raise FileExistsError(f"{out} holds {taken[0]} already: choose another --out, or move it away")
+        if taken := sorted(path.name for path in out.iterdir() if path.name.startswith(f"{file_name(outcome.name)}.")):
+            raise FileExistsError(f"{out} already contains {taken[0]}: choose another directory, or move the file away")
     judge, outcome.y = Judge(graph, on=on), f"{on} accuracy"
-    known: dict[bytes, Curve] = {}  # without ties all seeds have one curve
+    known: dict[bytes, Curve] = {}  # without ties, all seeds share one curve
     for seed in range(seeds):
         others = (random_edges(graph, seed=seed),) if edges else (degree(graph), random_nodes(graph, seed=seed))
         for each in (ranking, *others):
@@ -72,34 +73,37 @@ def judge_file(
 
 
 def _all(ranking: Ranking, graph: Graph) -> tuple[Ranking, str]:
-    """The ranking of all edges, whatever the order of the lines; edges that the file does not name have the value 0."""
+    """The ranking of all edges, and a sentence about edges that are missing from the file and get the value 0."""
     every, n = all_edges(graph), graph.n_nodes
     value = np.zeros(len(every))
     value[np.searchsorted(every @ [n, 1], ranking.items @ [n, 1])] = ranking.value
     missing = len(every) - len(ranking.items)
-    text = f"\n\n{missing:,} edges that the file does not name count as 0." if missing else ""
+    text = f"\n\n{missing:,} edges are missing from the file and get the value 0." if missing else ""
     return Ranking(ranking.method, every, value, np.full(len(every), np.nan)), text
 
 
 def _near(ranking: Ranking, graph: Graph, which: str, file: Path) -> tuple[Ranking, str]:
-    """The ranking of the nodes that the experiments drop: those that the file does not name have the value 0."""
+    """The ranking of all nodes near labelled ones; nodes that are missing from the file get the value 0."""
     near = near_nodes(graph, 2)
     dropped = to_drop(graph, near, which)
     if not np.isin(ranking.items, dropped).any():
-        raise ValueError(f"{file} names none of the {len(dropped):,} {which} nodes that are dropped: choose --which")
+        raise ValueError(
+            f"{file} contains none of the {len(dropped):,} nodes that which={which!r} drops: choose other nodes"
+        )
     value = np.zeros(graph.n_nodes)
     value[ranking.items] = ranking.value
     outside, missing = int((~np.isin(ranking.items, near)).sum()), int((~np.isin(dropped, ranking.items)).sum())
-    text = f"\n\n{missing:,} nodes that the file does not name count as 0." if missing else ""
+    text = f"\n\n{missing:,} nodes are missing from the file and get the value 0." if missing else ""
     if outside:
-        text += f"\n\n{outside:,} nodes of the file are not dropped: no labelled node is within two steps."
+        text += f"\n\n{outside:,} nodes of the file are ignored: they are more than two steps from every labelled node."
     return Ranking(ranking.method, near, value[near], np.full(len(near), np.nan)), text
 
 
 def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
-    """Values of nodes (node, value) or of edges (source, target, value); other columns are not looked at.
+    """Values of nodes (node, value) or of edges (source, target, value); other columns are ignored.
 
-    `column` is the one with the values; if it is not `value`, the method is named by the file and by it.
+    `column` is the column with the values. The method is named after the file, and after `column` unless that is
+    `value`.
     """
     if column in ("", "node", "source", "target"):
         raise ValueError(f"the column {column!r} holds no values: name the column that does, such as value")

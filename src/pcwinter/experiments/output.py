@@ -1,5 +1,6 @@
 """Outcome -> files: each table as CSV and Markdown, the curves as CSV and as figures."""
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,26 +20,26 @@ Row: TypeAlias = dict[str, Any]
 class Outcome:
     """What an experiment found."""
 
-    name: str
-    x: str = ""  # what the curves are over
+    name: str  # its title; `file_name` makes the names of its files from it
+    x: str = ""  # label of the x axis
     y: str = "test accuracy"
     curves: dict[str, dict[int, Curve]] = field(default_factory=dict)  # by method and seed
     tables: dict[str, list[Row]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)  # what one must know to read the tables, in sentences
+    notes: list[str] = field(default_factory=list)  # sentences that help to read the tables
 
     def add(self, method: str, seed: int, curve: Curve) -> None:
-        """One more curve."""
+        """Add a curve."""
         self.curves.setdefault(method, {})[seed] = curve
 
     @property
     def drawing(self) -> Drawing:
-        """Its curves, seeds taken together."""
+        """The curves as bands over the seeds."""
         return Drawing(
             self.name, self.x, self.y, {name: band([*found.values()]) for name, found in self.curves.items()}
         )
 
     def summary(self, *, rebound: bool = True) -> list[Row]:
-        """One line per method: mean along the curve, over its first fifth, and how far it rises again at the end."""
+        """One row per method: the mean of the curve, the mean of its first fifth, and its rebound at the end."""
         rows = []
         for method, by_seed in self.curves.items():
             curves = list(by_seed.values())
@@ -55,7 +56,7 @@ class Outcome:
 
 
 def edges_summary(outcome: Outcome) -> list[Row]:
-    """One line per method whose curves add edges: what a tenth of them reaches, and the share that reaches all."""
+    """One row per method: accuracy with 10 % of the edges, and the share of edges that matches the whole graph."""
     rows = outcome.summary(rebound=False)
     for row in rows:
         curves = list(outcome.curves[str(row["method"])].values())
@@ -72,26 +73,36 @@ def spread(name: str, numbers: list[float]) -> dict[str, float]:
     return {name: float(np.mean(numbers)), f"{name} sd": float(np.std(numbers, ddof=1)) if len(numbers) > 1 else np.nan}
 
 
+def file_name(*parts: object) -> str:
+    """A name for files: the parts that are not empty, joined by hyphens, without spaces or special characters.
+
+    >>> file_name("cora", "drop-nodes unlabelled", "", "PC-Winter (own)", 0.5)
+    'cora-drop-nodes-unlabelled-PC-Winter-own-0.5'
+    """
+    return re.sub(r"[^\w.]+", "-", " ".join(str(part) for part in parts)).strip("-")
+
+
 def write(outcome: Outcome, out: Path) -> list[Path]:
     """Write all files of an outcome; returns their paths."""
     out.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {}
+    stem = file_name(outcome.name)
     if outcome.curves:
-        files[f"{outcome.name}.csv"] = _curves_csv(outcome).encode()
-        files |= {f"{outcome.name}.{kind}": picture for kind, picture in draw([outcome.drawing]).items()}
+        files[f"{stem}.csv"] = _curves_csv(outcome).encode()
+        files |= {f"{stem}.{kind}": picture for kind, picture in draw([outcome.drawing]).items()}
     for title, rows in outcome.tables.items():
-        files[f"{title}.table.csv"] = _table_csv(rows).encode()
-        files[f"{title}.md"] = (markdown(rows) + "\n").encode()
+        files[f"{file_name(title)}.table.csv"] = _table_csv(rows).encode()
+        files[f"{file_name(title)}.md"] = (markdown(rows) + "\n").encode()
     if outcome.notes:
-        files[f"{outcome.name}.notes.md"] = ("\n".join(outcome.notes) + "\n").encode()
-    (out / f"{outcome.name}.notes.md").unlink(missing_ok=True)  # of an earlier run
+        files[f"{stem}.notes.md"] = ("\n".join(outcome.notes) + "\n").encode()
+    (out / f"{stem}.notes.md").unlink(missing_ok=True)  # an earlier run may have left notes
     for name, content in files.items():
         replace_file(out / name, content)
     return [out / name for name in files]
 
 
 def markdown(rows: list[Row]) -> str:
-    """A table in Markdown; a column with its standard deviation becomes one, an empty column none."""
+    """A table in Markdown; a column and its standard deviation share one column, and empty columns are left out."""
     names = list(dict.fromkeys(name for row in rows for name, value in row.items() if _cell(value, value)))
     names = [name for name in names if name.removesuffix(" sd") == name or name.removesuffix(" sd") not in names]
     lines = [names, ["---" if isinstance(rows[0].get(name), str) else "--:" for name in names]]
@@ -106,7 +117,7 @@ def _with_spread(row: Row, name: str) -> str:
 
 
 def _cell(value: object, like: object) -> str:
-    """A number with as many places as one of the size of `like` deserves."""
+    """A number, rounded according to the size of `like`."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return ""
     if isinstance(value, float):
@@ -117,7 +128,7 @@ def _cell(value: object, like: object) -> str:
 
 
 def read_table(path: Path) -> list[Row]:
-    """The rows of a table that `write` wrote; none if there is no such file."""
+    """The rows of a table that `write` wrote, or no rows if the file does not exist."""
     if not path.is_file():
         return []
     names, *rows = (fields for _, fields in records(path))
@@ -125,7 +136,7 @@ def read_table(path: Path) -> list[Row]:
 
 
 def _value(text: str) -> Any:
-    """What a field of a table says: a number, a name, or nothing."""
+    """The content of a field: a number, a name, or None."""
     for kind in (int, float):
         with suppress(ValueError):
             return kind(text)
@@ -139,7 +150,7 @@ def _table_csv(rows: list[Row]) -> str:
 
 
 def _curves_csv(outcome: Outcome) -> str:
-    """The four columns that a report draws, too."""
+    """The curves in the four columns that `pcwinter report` can draw."""
     rows = (
         [method, seed, x, y]
         for method, by_seed in outcome.curves.items()

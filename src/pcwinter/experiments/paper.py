@@ -1,4 +1,4 @@
-"""Numbers that the paper gives, for the tables to stand beside."""
+"""Numbers from the paper, for comparison in the tables."""
 
 # players, and retrainings of a truncated order (table "Retraining Number Comparison Per Permutation")
 RETRAININGS = {
@@ -20,7 +20,7 @@ HOURS = {
     "coauthor-physics": {"PC-Winter": (0.119, 460, 54.75), "Data Shapley": (2.642, 45, 118.87)},
 }
 
-# those that its limit of 120 GPU hours ended before they converged
+# methods that the limit of 120 GPU hours ended before they converged
 LIMITED = {
     ("amazon-photo", "Data Shapley"),
     ("amazon-computers", "PC-Winter"),
@@ -28,5 +28,5 @@ LIMITED = {
     ("coauthor-physics", "Data Shapley"),
 }
 
-# accuracy with 10 % of the edges, and the share of them that is as good as all (section "Adding High-Value Edges")
+# accuracy with 10 % of the edges, and the share that matches the whole graph (section "Adding High-Value Edges")
 EDGES = {"cora": (0.729, 0.08)}

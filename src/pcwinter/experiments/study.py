@@ -1,4 +1,4 @@
-"""Dataset -> rankings: every valuation that an experiment needs, computed once, kept on disk, and resumed."""
+"""Dataset -> rankings: the valuations that the experiments need, each computed once, stored, and resumable."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pcwinter._util.arrays import IntArray
-from pcwinter._util.checks import number, whole_number
+from pcwinter._util.checks import did_you_mean, number, whole_number
 from pcwinter._util.files import lock, replace_file, temporary_name
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes
@@ -31,6 +31,7 @@ from pcwinter.estimation.stopping import permutations as exactly
 from pcwinter.experiments.cache import keep, kept
 from pcwinter.experiments.curves import Curve, addable, droppable, judged
 from pcwinter.experiments.judge import ON, Judge
+from pcwinter.experiments.output import file_name
 from pcwinter.game.tree import LEVELS
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.io.datasets import DATASETS, load
@@ -42,20 +43,20 @@ from pcwinter.runs.directory import BITS, fingerprint, run
 from pcwinter.values import Values
 
 QUICK = 20  # orders of a quick valuation
-LONG = 5  # seconds that are worth a word
-FRESH = 11  # seed of the first split that had no part in decisions: 1 to 10 were looked at, 0 is demo's own
-MANY = 5_000  # nodes from which on values take minutes
-STUDY = ("study.json", "study softmax.json")  # what is studied, by either head
-OURS = {"runs", "rankings", "curves", "curves on validation", *(temporary_name(Path(name)).name for name in STUDY)}
+LONG = 5  # seconds: longer steps are reported
+FRESH = 11  # seed of the first fresh split: splits 0 to 10 were used while the methods were designed
+MANY = 5_000  # nodes: values of larger graphs take minutes
+STUDY = ("study.json", "study-softmax.json")  # the settings of a study, by head
+OURS = {"runs", "rankings", "curves", "curves-on-validation", *(temporary_name(Path(name)).name for name in STUDY)}
 
 
 class Interrupted(Exception):
-    """A signal, its argument, asked for an end; what was done is kept."""
+    """A signal, given as the argument, interrupted the study; finished work is stored."""
 
 
 @dataclass(eq=False)
 class Study:
-    """A dataset with its settings, and a directory for what is found out about it."""
+    """A dataset, the settings of its experiments, and the directory of the results."""
 
     dataset: str
     graph: Graph
@@ -65,39 +66,40 @@ class Study:
     hops: int = 2
     workers: int = 1
     quick: bool = False
-    max_seconds: float | None = None  # of every sampled valuation
-    orders: int | None = None  # of every family in the ablation
-    on: str = "test"  # where rankings are judged
+    max_seconds: float | None = None  # limit for every sampled valuation
+    orders: int | None = None  # for every family of orders in the ablation
+    on: str = "test"  # the graph that rankings are scored on
     quiet: bool = False
-    split: str = ""  # if not the public one
-    used: dict[str, Ranking] = field(default_factory=dict)  # by the experiment under way
+    split: str = ""  # name of the split, unless it is the public one
+    used: dict[str, Ranking] = field(default_factory=dict)  # rankings of the current experiment
     _known: dict[str, Ranking] = field(default_factory=dict)
-    _last: tuple[str, Values] | None = None  # own, path and edge values come from one run
+    _last: tuple[str, Values] | None = None  # the last run: own, path and edge values share it
 
     @cached_property
     def judges(self) -> dict[str, Judge]:
-        """The judge on the test graph, and that on the validation graph."""
+        """One judge for the test graph and one for the validation graph."""
         return {on: Judge(self.graph, hops=self.hops, on=on) for on in ON}
 
     @cached_property
     def parameters(self) -> Ridge | Softmax:
-        """The head with the parameters that PC-Winter's calibration finds, for all methods alike."""
+        """The calibrated head, which all methods share."""
         return complete_head(self.graph, self.head, self.hops)
 
     @cached_property
     def fingerprint(self) -> dict[str, str]:
-        """What the numbers depend on besides what is asked for: hashes of the graph, and versions."""
+        """Hashes of the graph and versions of the packages, on which the numbers depend."""
         return fingerprint(self.graph) | {name: metadata.version(name) for name in BITS}
 
     @cached_property
     def _kind(self) -> str:
-        """Tells runs apart that cannot go on from each other."""
+        """A short hash: runs that differ in it cannot resume each other."""
         return sha256(json.dumps([self.fingerprint, LEVELS]).encode()).hexdigest()[:8]
 
     def title(self, experiment: str, *, judged: bool = True) -> str:
-        """What an outcome is called; the ridge head and the test graph go without saying."""
+        """The title of an outcome; the ridge head and the test graph are not mentioned."""
         head = "" if self.head == "ridge" else self.head
-        return _key(self.dataset, experiment, head, _where(self.on) if judged else "")
+        where = _where(self.on) if judged else ""
+        return " ".join(part for part in (self.dataset, experiment, head, where) if part)
 
     @property
     def points(self) -> int:
@@ -106,17 +108,17 @@ class Study:
 
     @property
     def enough(self) -> int:
-        """Seeds, if nobody says how many: sampling moves a mean over three by 0.003 on Cora, where ten are cheap."""
+        """The default number of seeds. On Cora a mean over three seeds varies by 0.003, and ten seeds are cheap."""
         return 3 if self.quick or self.head == "softmax" or self.graph.n_nodes > MANY else 10
 
     def say(self, sentence: str) -> None:
-        """Tell the person who waits."""
+        """Report progress to the user."""
         if not self.quiet:
             Display().say(f"{self.dataset}{self.split}: {sentence}")
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other processes out, which would write the same files."""
+        """Lock the directory, so that no other process writes the same files."""
         self.out.mkdir(parents=True, exist_ok=True)
         handle = os.open(self.out, os.O_RDONLY)
         try:
@@ -126,12 +128,10 @@ class Study:
             os.close(handle)
 
     def tell(self) -> None:
-        """Write down what was studied, and how; refuse a place that is not a study's."""
+        """Write the settings of the study; refuse a directory with files that are not from a study."""
         strange = {path.name for path in self.out.iterdir()} - OURS
         if strange and not is_study(self.out):
-            raise FileExistsError(
-                f"{self.out} holds no study, so {min(strange)} in it may be yours: choose another --out"
-            )
+            raise FileExistsError(f"{self.out} contains {min(strange)} but no study: choose another directory")
         graph = self.graph
         facts = {
             "dataset": self.dataset,
@@ -146,7 +146,7 @@ class Study:
         replace_file(self.out / STUDY[self.head != "ridge"], json.dumps(facts, indent=2).encode())
 
     def fresh(self, seed: int) -> "Study":
-        """The same study on a split that is drawn anew; it keeps what it finds in the same place."""
+        """The same study on a new random split; its results are stored in the same directory."""
         graph, split = fresh_split(self.graph, FRESH + seed), f", split {FRESH + seed}"
         return replace(self, graph=graph, split=split, _last=None)
 
@@ -156,7 +156,7 @@ class Study:
 
     @property
     def settings(self) -> str:
-        """The head and its parameters, in words."""
+        """The head and its parameters as text."""
         found = self.parameters
         if isinstance(found, Ridge):
             return f"ridge, penalty {found.penalty:g}, bias {found.bias:g}"
@@ -164,7 +164,7 @@ class Study:
 
     @property
     def rule(self) -> Rule:
-        """When a valuation ends: the rule that all sampled methods share."""
+        """The stopping rule, which all sampled methods share."""
         rule = exactly(QUICK) if self.quick else USUAL
         return rule if self.max_seconds is None else rule | seconds(self.max_seconds)
 
@@ -176,19 +176,19 @@ class Study:
         truncation: Sequence[float] | None = None,
         permutations: int | None = None,
     ) -> Values:
-        """PC-Winter, or one of its relatives."""
+        """Values of PC-Winter, or of a variant with other orders, truncation or number of orders."""
         ratios = self.truncation if truncation is None else tuple(truncation)
         ratios = ratios if orders == "dfs" else ()
         if permutations is None and self.quick:
             permutations = QUICK
-        key = _key(self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}")
+        key = file_name(self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}")
         if self._last and self._last[0] == key:
             return self._last[1]
         stop = choose(None, permutations, None, None, self.max_seconds)
         with self._display(stop) as display:
             values = run(
                 self.graph,
-                self.out / "runs" / f"{key} {self._kind}",
+                self.out / "runs" / file_name(key, self._kind),
                 name=self.dataset,
                 resume=True,
                 head=self.parameters if isinstance(self.parameters, Ridge) else "softmax",
@@ -213,16 +213,16 @@ class Study:
         )
 
     def data_shapley(self, seed: int, *, most: int | None = None, time_limit: float | None = None) -> Ranking:
-        """Data Shapley by the common rule, or with so many evaluations or seconds and no other rule."""
+        """Data Shapley by the common stopping rule, or with a budget of evaluations or seconds instead."""
         rule, budget = self.rule, ""
         if most is not None:
             rule, budget = evaluations(most), f"{most} evaluations"
         elif time_limit is not None:
             rule, budget = seconds(time_limit), f"{time_limit} s"
-        about = _key(self.head, budget, f"seed {seed}")
+        about = file_name(self.head, budget, f"seed {seed}")
 
         def make() -> Ranking:
-            folder = self.out / "runs" / _key("data-shapley", about, self._bound)
+            folder = self.out / "runs" / file_name("data-shapley", about, self._bound)
             folder.mkdir(parents=True, exist_ok=True)
             checkpoints = Checkpoints(folder, self._about(about))
             begin, _ = checkpoints.load()
@@ -246,7 +246,7 @@ class Study:
         return self._once("Data Shapley", seed, make, about)
 
     def baseline(self, method: str, seed: int) -> Ranking:
-        """A baseline that is not sampled, by its name."""
+        """A baseline without sampling, by name."""
         graph, hops, helpers = self.graph, self.hops, self._helpers(long=self.head == "softmax")
         makers: dict[str, Callable[[], Ranking]] = {
             "random": lambda: random_nodes(graph, hops=hops, seed=seed),
@@ -271,10 +271,10 @@ class Study:
         return self._judged(f"{ranking.method}, seed {seed}", addable(self.graph, ranking, seed, rest), on or self.on)
 
     def _judged(self, what: str, best_first: IntArray, on: str) -> Curve:
-        """A curve from the disk, or made now and kept."""
+        """The stored curve, or a new one, which is then stored."""
         settings = (self.fingerprint, self.hops, self.points, best_first.shape)
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
-        path = self.out / _key("curves", _where(on)) / f"{key}.json"
+        path = self.out / file_name("curves", _where(on)) / f"{key}.json"
         found = kept(path)
         if found is None:
             began = time.perf_counter()
@@ -286,7 +286,7 @@ class Study:
         return Curve(np.array(found[0], dtype=np.int64), np.array(found[1], dtype=np.float64))
 
     def _helpers(self, *, long: bool = False) -> int:
-        """Workers for what is not sampled; on a small graph it takes as long as they to start."""
+        """Processes for work without sampling: on a small graph starting them takes longer than the work."""
         return self.workers if long or self.graph.n_nodes > MANY else 1
 
     def _took(self, what: str, began: float) -> None:
@@ -298,7 +298,7 @@ class Study:
         return Display(stop, quiet=self.quiet, again="the same command")
 
     def _finish(self, display: Display, status: str, what: str, took: float) -> None:
-        if display.signal:  # even if the valuation came to its own end meanwhile: it is kept
+        if display.signal:  # even if the valuation has finished: its result is stored
             raise Interrupted(display.signal)
         self.say(f"{what}: {status} {took:.1f} s")
 
@@ -308,8 +308,8 @@ class Study:
         return sha256(json.dumps(settings, default=str).encode()).hexdigest()
 
     def _once(self, method: str, seed: int, make: Callable[[], Ranking], *parts: object) -> Ranking:
-        """A ranking from memory, from the disk, or made now and kept."""
-        key = f"{_key(self.head, method, f'seed {seed}')}-{self._about(method, seed, *parts)[:12]}"
+        """The ranking from memory or from disk, or a new one, which is then stored."""
+        key = file_name(self.head, method, f"seed {seed}", self._about(method, seed, *parts)[:12])
         if key not in self._known:
             path = self.out / "rankings" / f"{key}.json"
             found = kept(path)
@@ -323,24 +323,27 @@ class Study:
         return self._known[key]
 
     def limits(self) -> list[str]:
-        """What one must know of the times of the rankings used, in sentences."""
+        """Sentences about the time limits and processes of the rankings used."""
         sampled = [ranking for ranking in self.used.values() if ranking.orders]
         told = []
         if self.max_seconds is not None and sampled:
-            end = f"time limit of {self.max_seconds:g} seconds"  # and not that of an equal budget
+            end = f"time limit of {self.max_seconds:g} seconds"  # not the limit of an equal-time budget
             cut = sum(end in ranking.status for ranking in sampled)
             told.append(
-                f"Every valuation was to end after {self.max_seconds:g} seconds and the orders then under way: "
-                f"{cut} of {len(sampled)} rankings come from one that did."
+                f"Time limit: {self.max_seconds:g} seconds per valuation, plus the orders already started. "
+                f"It ended the valuations behind {cut} of {len(sampled)} rankings."
             )
         processes = {ranking.workers for ranking in sampled}
         if processes - {1}:
-            told.append(f"Times are of {' or '.join(map(str, sorted(processes)))} processes, with their start.")
+            told.append(
+                f"Times were measured with {' or '.join(map(str, sorted(processes)))} processes "
+                "and include starting them."
+            )
         return told
 
 
 def is_study(folder: Path) -> bool:
-    """Whether a study was written there."""
+    """Whether the folder contains a study."""
     return any((folder / name).is_file() for name in STUDY)
 
 
@@ -360,7 +363,8 @@ def open_study(
     """The study of a built-in dataset, with the paper's truncation ratios."""
     known = DATASETS.get(dataset)
     if known is None:
-        raise ValueError(f"there is no dataset {dataset!r}: choose from {', '.join(DATASETS)}")
+        hint = did_you_mean(dataset, DATASETS) or f": choose one of {', '.join(DATASETS)}"
+        raise ValueError(f"there is no dataset {dataset!r}{hint}")
     if on not in ON:
         raise ValueError(f"on is {on!r}, expected {' or '.join(ON)}")
     return Study(
@@ -380,10 +384,6 @@ def open_study(
 
 def _where(on: str) -> str:
     return "" if on == "test" else f"on {on}"
-
-
-def _key(*parts: object) -> str:
-    return " ".join(str(part) for part in parts if part != "").replace("/", "-")
 
 
 def _plain(ranking: Ranking) -> dict[str, Any]:

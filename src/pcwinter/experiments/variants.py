@@ -9,11 +9,11 @@ ABLATION = {"PC-Winter": "dfs", "level only (L)": "level", "precedence only (P)"
 NUMBERS = (10, 50, 100, None)
 RATIOS = ((0.5, 0.7), (0.9, 0.7), (0.5, 0.9))
 LARGE = (0.7, 0.9)
-ORDERS = 200  # without truncation, where they take longer than with it
+ORDERS = 200  # in the ablation: orders without truncation take longer
 
 
 def ablation(study: Study, seeds: int) -> Outcome:
-    """Both constraints, one of them, none: without truncation, which only the first could have."""
+    """Both constraints, one of them, or none; without truncation, which needs both constraints."""
     orders = None if study.quick else study.orders or ORDERS
     options: dict[str, dict[str, Any]] = {
         name: {"orders": family, "truncation": (), "permutations": orders} for name, family in ABLATION.items()
@@ -22,14 +22,14 @@ def ablation(study: Study, seeds: int) -> Outcome:
 
 
 def permutations(study: Study, seeds: int) -> Outcome:
-    """10, 50 and 100 orders, and as many as it takes to converge; Data Shapley beside them."""
+    """10, 50 and 100 orders, and orders until convergence, compared with Data Shapley."""
     numbers = (10, QUICK) if study.quick else NUMBERS
     options: dict[str, dict[str, Any]] = {f"{n} orders" if n else "converged": {"permutations": n} for n in numbers}
     return _compare(study, seeds, "permutations", options, shapley=True)
 
 
 def truncation(study: Study, seeds: int) -> Outcome:
-    """The paper's ratios for the dataset first, the others, and on the citation graphs none."""
+    """The paper's ratios for the dataset, other ratios, and no truncation on the citation graphs."""
     large = study.truncation == LARGE
     ratios = (LARGE, *RATIOS) if large else (*RATIOS, ())
     options: dict[str, dict[str, Any]] = {"-".join(map(str, pair)) or "none": {"truncation": pair} for pair in ratios}
