@@ -97,11 +97,11 @@ def known_graphs(data: str | PathLike[str] | None = None) -> str:
     lines = []
     for name, dataset in DATASETS.items():
         place = location(name, data=data)
-        here = "in this package" if dataset.family == "package" else f"on this machine, in {place}"
-        lines.append(
-            f"{name:<17} {dataset.title}\n{'':<17} {here if place else 'not on this machine: downloaded when it is used'}"
-        )
-        lines.append(f"{'':<17} from {dataset.source}")
+        if dataset.family == "package":
+            where = "in this package"
+        else:
+            where = f"on this machine, in {place}" if place else "not on this machine: downloaded when it is used"
+        lines += [f"{name:<17} {dataset.title}", f"{'':<17} {where}", f"{'':<17} from {dataset.source}"]
     return "\n".join(lines)
 
 

@@ -7,3 +7,5 @@ pools      where blocks of orders run
 processes  worker processes of this machine
 display    a progress line, and Ctrl-C
 """
+
+from pcwinter.estimation import stopping as stopping
