@@ -1,6 +1,6 @@
 """Measurements -> bench.json, bench.md, growth.png: python -m benchmarks [--only ridge,growth] [--datasets cora].
 
-A whole run writes to benchmarks/results, and its summary into the README; a selection writes to runs/bench.
+A whole run writes to benchmarks/results, a selection to runs/bench.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import ROOT, Result, facts, in_fresh_process
-from benchmarks.table import between_markers, markdown, with_block
+from benchmarks.table import markdown
 
 NAMES = ("ridge", "softmax", "growth", "memory", "startup", "converged", "workers", "families", "peer")
 RATIOS = ("cora", "citeseer", "amazon-photo")
@@ -35,7 +35,7 @@ def main() -> int:
     whole = not options.only and not datasets
     out = options.out or (ROOT / "benchmarks" / "results" if whole else ROOT / "runs" / "bench")
     if not os.environ.get("PCWINTER_DATA"):
-        say("PCWINTER_DATA is not set: graphs are cached or downloaded; the README says how to name a folder")
+        say("PCWINTER_DATA is not set: graphs come from the cache or the network (see docs/public-graphs.md)")
 
     command = "make bench"
     if not whole:
@@ -51,10 +51,6 @@ def main() -> int:
         draw_figure(results["growth"], out / "growth.png")
     print(page)
     say(f"written: {out}/bench.md, bench.json" + (", growth.png" if results.get("growth") else ""))
-    if whole and not options.out and not results["failed"]:
-        readme = ROOT / "README.md"
-        readme.write_text(with_block(readme.read_text(), between_markers(page)))
-        say("README.md now quotes the summary")
     return 1 if results["failed"] else 0
 
 

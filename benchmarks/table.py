@@ -1,4 +1,4 @@
-"""Results -> Markdown: a summary beside the targets, which the README quotes, and the tables behind it."""
+"""Results -> Markdown: a summary with the targets, and the tables behind it."""
 
 import textwrap
 from collections.abc import Callable, Iterable
@@ -6,7 +6,6 @@ from typing import Any
 
 from benchmarks.machine import Result
 
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 WANTED = {  # head and dataset -> the least ratio, without truncation
     ("ridge", "cora"): "at least 10,000 x, aim 25,000 x",
     ("ridge", "amazon-photo"): "at least 5,000 x, aim 20,000 x",
@@ -17,7 +16,7 @@ WANTED = {  # head and dataset -> the least ratio, without truncation
 def markdown(results: Result) -> str:
     """The whole page; measurements that were not made are left out, those that failed are named."""
     machine = results["machine"]
-    parts = ["# Benchmarks", f"{BEGIN}\n{summary(results)}\n{END}"]
+    parts = ["# Benchmarks", summary(results)]
     if results["failed"]:
         parts.append("Not measured:\n\n" + "\n".join(f"- {name}: {why}" for name, why in results["failed"].items()))
     parts += [section(results[name]) for name, section in SECTIONS.items() if results.get(name)]
@@ -253,13 +252,3 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], align: str)
     """A Markdown table; `align` has a letter l or r per column."""
     rule = tuple("--:" if side == "r" else "---" for side in align)
     return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
-
-
-def between_markers(text: str) -> str:
-    """What stands between the markers, without them."""
-    return text.split(BEGIN)[1].split(END)[0]
-
-
-def with_block(text: str, block: str) -> str:
-    """The text with what stands between the markers replaced."""
-    return text.split(BEGIN)[0] + BEGIN + block + END + text.split(END)[1]

@@ -16,7 +16,7 @@ settings.load_profile("pcwinter")
 # What is said, after the number of tests, when what the mark needs is missing.
 MISSING = {
     "real_data": "tests on the public graphs were left out: PCWINTER_DATA names no directory; "
-    "the README says how to get the data",
+    "docs/public-graphs.md says how to get the data",
     "browser": "browser tests were left out: no Chromium was found; "
     "install Debian's package chromium, or name one in CHROME",
 }
