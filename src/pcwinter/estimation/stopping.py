@@ -23,10 +23,10 @@ class Progress:
     orders: int
     seconds: float
     evaluations: int
-    values: FloatArray  # (n,)
-    stderr: FloatArray  # (n,)
-    earlier: FloatArray | None  # (n,) values WINDOW orders ago
-    halves: tuple[FloatArray, FloatArray]  # values from the even and from the odd blocks, 0 before the first
+    values: FloatArray = field(repr=False)  # (n,)
+    stderr: FloatArray = field(repr=False)  # (n,)
+    earlier: FloatArray | None = field(repr=False)  # (n,) values WINDOW orders ago
+    halves: tuple[FloatArray, FloatArray] = field(repr=False)  # from even and odd blocks, 0 before the first
 
     @property
     def change(self) -> float:
