@@ -102,10 +102,10 @@ def page_of(root: Path = ROOT) -> str:
     """The text of the page, from reproduction/results."""
     results = root / "reproduction" / "results"
     studies = [results / name for name in _studies(results)]
-    told = verdicts([Tables(study, study.name, head) for head in ("ridge", "softmax") for study in studies])
+    found = verdicts([Tables(study, study.name, head) for head in ("ridge", "softmax") for study in studies])
     holds = markdown(_named(summary([Tables(study, study.name, "ridge") for study in studies])))
     parts = [INTRODUCTION, holds, SUMMARY, METHODS, *_settings(studies)]
-    parts += [f"## What agrees with the paper, and what does not\n\n{VERDICTS}\n\n{told}"]
+    parts += [f"## What agrees with the paper, and what does not\n\n{VERDICTS}\n\n{found}"]
     parts += [_experiment(root, experiment) for experiment in EXPERIMENTS if _studies(results, experiment)]
     return "\n\n".join(parts) + "\n"
 

@@ -67,8 +67,8 @@ def _repeat(study: Study, experiment: str, seeds: int) -> str:
     files = write(outcome, study.out)
     parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
     parts += ["\n".join(outcome.notes)] if outcome.notes else []
-    told = verdicts([Tables(study.out, study.dataset, study.head)], experiment) if study.on == "test" else ""
-    parts += [told] if told else []
+    verdict = verdicts([Tables(study.out, study.dataset, study.head)], experiment) if study.on == "test" else ""
+    parts += [verdict] if verdict else []
     if before > seeds:
         parts.append(
             f"This replaced a table of {before} seeds. Run again with seeds={before} to restore it from stored results."

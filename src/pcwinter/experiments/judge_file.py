@@ -60,9 +60,9 @@ def judge_file(
         others = (random_edges(graph, seed=seed),) if edges else (degree(graph), random_nodes(graph, seed=seed))
         for each in (ranking, *others):
             order = addable(graph, each, seed) if edges else droppable(graph, each, which, seed)
-            told = now_and_then(say, f"curve of {each.method}, seed {seed}") if say else None
+            report = now_and_then(say, f"curve of {each.method}, seed {seed}") if say else None
             if order.tobytes() not in known:
-                known[order.tobytes()] = judged(judge, order, workers=workers, progress=told)
+                known[order.tobytes()] = judged(judge, order, workers=workers, progress=report)
             outcome.add(each.method, seed, known[order.tobytes()])
     outcome.tables[outcome.name] = edges_summary(outcome) if edges else outcome.summary(rebound=which == "unlabelled")
     text = f"{outcome.name}\n\n{markdown(outcome.tables[outcome.name])}{text}"

@@ -278,8 +278,8 @@ class Study:
         found = kept(path)
         if found is None:
             began = time.perf_counter()
-            told = now_and_then(self.say, f"curve of {what}")
-            curve = judged(self.judges[on], best_first, self.points, self._helpers(), told)
+            report = now_and_then(self.say, f"curve of {what}")
+            curve = judged(self.judges[on], best_first, self.points, self._helpers(), report)
             self._took(f"curve of {what}", began)
             found = [curve.count.tolist(), curve.accuracy.tolist()]
             keep(path, found)
@@ -325,21 +325,21 @@ class Study:
     def limits(self) -> list[str]:
         """Sentences about the time limits and processes of the rankings used."""
         sampled = [ranking for ranking in self.used.values() if ranking.orders]
-        told = []
+        notes = []
         if self.max_seconds is not None and sampled:
             end = f"time limit of {self.max_seconds:g} seconds"  # not the limit of an equal-time budget
             cut = sum(end in ranking.status for ranking in sampled)
-            told.append(
+            notes.append(
                 f"Time limit: {self.max_seconds:g} seconds per valuation, plus the orders already started. "
                 f"It ended the valuations behind {cut} of {len(sampled)} rankings."
             )
         processes = {ranking.workers for ranking in sampled}
         if processes - {1}:
-            told.append(
+            notes.append(
                 f"Times were measured with {' or '.join(map(str, sorted(processes)))} processes "
                 "and include starting them."
             )
-        return told
+        return notes
 
 
 def is_study(folder: Path) -> bool:
