@@ -83,7 +83,7 @@ def test_what_is_printed(folder: Path, tmp_path: Path) -> None:
     done = call("value", folder, "--out", out, "--permutations", 20, *FAST)
     assert done.stderr == ""
     assert f"{folder}: 30 nodes, 90 edges, 2 classes, 2 features" in done.stdout
-    assert "All 20 orders that were asked for were drawn." in done.stdout
+    assert "All 20 requested orders were drawn." in done.stdout
     assert f"pcwinter show '{out}'" in done.stdout
     quiet = call("value", folder, "--out", tmp_path / "quiet", "--permutations", 20, "--quiet", *FAST)
     assert (quiet.stdout, quiet.stderr, quiet.returncode) == ("", "", 0)

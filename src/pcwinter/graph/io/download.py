@@ -53,7 +53,7 @@ def find(file: str, sha256: str | None, data: PathLike | None = None) -> Path:
 
 def read_npz(path: Path, *names: str) -> dict[str, NDArray[Any]]:
     """The named arrays of an npz file; pickled objects are refused."""
-    # np.load leaves a damaged file open if np.load opened it
+    # given a path, np.load would leave a damaged file open
     with naming(path), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         return {name: archive[name] for name in names}
 
