@@ -150,7 +150,7 @@ def test_a_model_no_better_than_a_constant_is_told() -> None:
     features[graph.val] = 0
     blind = pw.Graph(graph.adjacency, features, graph.labels, graph.train, graph.val)
     for metric in pw.METRICS:
-        with pytest.warns(UserWarning, match="no better than always naming their most frequent class"):
+        with pytest.warns(UserWarning, match="no better than always predicting the most frequent class"):
             values = pw.value(blind, head=RIDGE, permutations=2, metric=metric)
     assert "no better than" in values.warnings[0]
     assert "warning: the model" in repr(values)
