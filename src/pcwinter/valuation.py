@@ -210,7 +210,7 @@ def _warnings(full: float, roots: float, constant: float) -> tuple[str, ...]:
     notes = []
     if full <= constant:
         notes.append(
-            f"the model with all players scores {full:.4f} on the validation nodes, no better than always predicting "
+            f"the model of all players scores {full:.4f} on the validation nodes, no better than always predicting "
             f"the most frequent class ({constant:.4f}), so the values mean little: check features, labels and split"
         )
     if full < roots:

@@ -125,8 +125,8 @@ class Values:
     def edges(self, by: str = "own") -> "pd.DataFrame":
         """One row per undirected edge that has players.
 
-        `by` chooses what `value` and `stderr` are. "own" sums the players whose last step is the edge; with the labelled
-        nodes' own players, these values add up to U(all) - U(empty). "path" sums the players whose path contains the
+        `by` chooses what `value` and `stderr` are. "own" sums the players whose last step is the edge; added to the
+        labelled nodes' own players, they give U(all) - U(empty). "path" sums the players whose path contains the
         edge, so it includes what is reached through the edge. "class" is "own" minus the average of the same class and
         depth, see `within_class`; use it to rank edges of dense graphs. It has no standard error.
         """

@@ -85,7 +85,7 @@ def datasets(data: Path | None) -> None:
 @click.command()
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def completion(shell: str) -> None:
-    """Print the script that makes SHELL complete commands, options and graphs.
+    """Print the completion script for SHELL. It completes commands, options and graphs.
 
     \b
     Example, in ~/.bashrc:
