@@ -1,8 +1,8 @@
 """The cases of `scripts.same_bits`, computed with one checkout: python -m scripts.same_bits_cases CHECKOUT OUT.
 
 Each case becomes a folder in OUT: a run directory, or `ranking.npz` for a baseline, or `error.txt` if it failed. The
-cases use only public names, so that they run on any commit. Accuracy is a count, which hides changes in the last bits,
-so many cases use other metrics.
+cases use only public names, so that they run on any commit. Many use other metrics, because accuracy is
+a count, which hides changes in the last bits.
 """
 
 import argparse

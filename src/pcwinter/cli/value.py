@@ -69,7 +69,7 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     default="",
     callback=_ratios,
     metavar="T1,T2",
-    help="Share of children left out at each depth, such as 0.5,0.7; none by default.",
+    help="Share of children that get no credit at each depth, such as 0.5,0.7; none by default.",
 )
 @click.option(
     "--permutations", type=int, metavar="N", help="Draw exactly N orders, whether the values have converged or not."
@@ -108,7 +108,11 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 )
 @click.option("--memory", type=int, metavar="MB", help="Limit the memory of the ridge head in each process.")
 @click.option(
-    "--max-players", type=int, default=10_000_000, show_default=True, help="Refuse a graph with more players than this."
+    "--max-players",
+    type=int,
+    default=10_000_000,
+    show_default=True,
+    help="Stop with an error if there are more players than this.",
 )
 @click.option("--penalty", type=float, help="Ridge penalty; calibrated by default.")
 @click.option("--bias", type=float, help="Size of the ridge head's constant feature; calibrated by default.")
