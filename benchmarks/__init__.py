@@ -1,1 +1,1 @@
-"""How fast pcwinter is, in one command: `make bench`, or `python -m benchmarks` from the root of a clone."""
+"""How fast pcwinter is: run `make bench`, or `python -m benchmarks` from the root of a clone."""

@@ -22,10 +22,10 @@ MEMORY = ("demo", "cora", "citeseer", "amazon-photo", "amazon-computers", "coaut
 
 
 def main() -> int:
-    """Measure, write, print the page; the exit status is 1 if a measurement failed."""
+    """Measure, write the results and print the page; return 1 if a measurement failed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", default="", help=f"some of {','.join(NAMES)}; all without it")
-    parser.add_argument("--datasets", default="", help="some of the datasets that a measurement would take")
+    parser.add_argument("--only", default="", help=f"measurements to run, from {','.join(NAMES)}; default: all")
+    parser.add_argument("--datasets", default="", help="datasets to use; default: those of each measurement")
     parser.add_argument("--out", type=Path, help="folder for the results")
     options = parser.parse_args()
     only = options.only.split(",") if options.only else list(NAMES)
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def measure(only: list[str], datasets: list[str]) -> Result:
-    """All selected measurements, one process after the other."""
+    """Run the selected measurements, one process after another."""
     began = time.perf_counter()
     found: Result = {}
     failed: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Checkout -> processes that import pcwinter from it, and from nowhere else."""
+"""Checkout -> processes that import pcwinter from it and from nowhere else."""
 
 import argparse
 import sys
@@ -10,7 +10,7 @@ from benchmarks.machine import environment
 def checkout_environment(checkout: Path, scratch: Path) -> dict[str, str]:
     """Environment of a process that uses `checkout`: one thread, and all caches in `scratch`.
 
-    With caches of their own, two checkouts cannot run each other's compiled code, and nothing is written into them.
+    With separate caches, two checkouts cannot run each other's compiled code, and nothing is written into them.
     """
     return {
         **environment(),
@@ -21,7 +21,7 @@ def checkout_environment(checkout: Path, scratch: Path) -> dict[str, str]:
 
 
 def check_import(checkout: Path) -> None:
-    """Refuse to go on in a process that got pcwinter from elsewhere."""
+    """Raise an error if this process imported pcwinter from elsewhere."""
     import pcwinter
 
     if not Path(pcwinter.__file__).is_relative_to(checkout / "src"):
@@ -29,13 +29,13 @@ def check_import(checkout: Path) -> None:
 
 
 def module_command(module: str, *arguments: object) -> list[str]:
-    """Command that runs a module of this clone, to be started in ROOT."""
+    """The command that runs a module of this clone; start it in ROOT."""
     return [sys.executable, "-m", module, *map(str, arguments)]
 
 
 def checkout_folder(name: str) -> Path:
-    """A folder named on the command line, after checking that pcwinter is in it."""
+    """The folder `name`, after checking that it contains pcwinter."""
     folder = Path(name).resolve()
     if not (folder / "src" / "pcwinter" / "__init__.py").is_file():
-        raise argparse.ArgumentTypeError(f"{folder} has no src/pcwinter: name the root of a checkout")
+        raise argparse.ArgumentTypeError(f"{folder} has no src/pcwinter: give the root of a checkout")
     return folder

@@ -1,4 +1,4 @@
-"""A measurement by name, in this process: what `in_fresh_process` starts. Prints JSON."""
+"""Name of a measurement -> its result as JSON, measured in this process; started by `in_fresh_process`."""
 
 import importlib
 import json
@@ -18,7 +18,7 @@ MODULES = {
 
 
 def main() -> int:
-    """Print the result; or the reason why there is none, with status 1 and the traceback on stderr."""
+    """Print the result and return 0; after an error, print its message, return 1, and leave the traceback on stderr."""
     name, arguments = sys.argv[1], json.loads(sys.argv[2])
     try:
         measurement = getattr(importlib.import_module(f"benchmarks.{MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Dataset -> what a run costs beside its evaluations: memory, start-up, calibration, workers, other families."""
+"""Dataset -> costs of a run other than evaluations: memory, start-up, calibration, workers, families of orders."""
 
 import tempfile
 import time
@@ -10,13 +10,13 @@ import pcwinter as pw
 from benchmarks.machine import Result, peak_megabytes, seconds_of
 from pcwinter.game.orders import FAMILIES
 
-RUNS = 5  # of every start-up
-ORDERS = 600  # of a comparison of workers
+RUNS = 5  # repetitions of every start-up
+ORDERS = 600  # orders for the comparison of workers
 FIRST_ORDER = "import pcwinter as pw; pw.value(pw.load({dataset!r}), permutations=1)"
 
 
 def memory(dataset: str) -> list[Result]:
-    """Peak memory of one untruncated DFS order through `value`, calibration included."""
+    """Peak memory of `value` with one untruncated DFS order, including calibration."""
     imported = peak_megabytes()
     began = time.perf_counter()
     values = pw.value(pw.load(dataset), permutations=1)
@@ -26,7 +26,7 @@ def memory(dataset: str) -> list[Result]:
 
 
 def startup(dataset: str) -> Result:
-    """Seconds from the start of an interpreter to its end: empty, with the import, and with a first order."""
+    """Seconds from start to end of an interpreter: empty, with the import, and with a first order."""
     codes = {
         "interpreter": "pass",
         "import": "import pcwinter",
@@ -43,7 +43,7 @@ def startup(dataset: str) -> Result:
 
 
 def converged(dataset: str) -> Result:
-    """A run to the default convergence rule, and how long its calibration takes on its own afterwards."""
+    """Seconds of a run with the default convergence rule, and of its calibration alone, timed afterwards."""
     graph = pw.load(dataset)
     began = time.perf_counter()
     values = pw.value(graph)
@@ -72,7 +72,7 @@ def converged(dataset: str) -> Result:
 
 
 def workers(dataset: str, orders: int = ORDERS, rounds: int = 3) -> Result:
-    """Two workers over one, in turns: with the start of the workers, and from the first tenth of the orders on."""
+    """Speed of two workers over one, taking turns: with the start of the workers, and after the first tenth."""
     graph = pw.load(dataset)
     _, _, chosen = pw.graph_game(graph, pw.contribution_tree(graph))
     assert chosen is not None
@@ -108,7 +108,7 @@ def workers(dataset: str, orders: int = ORDERS, rounds: int = 3) -> Result:
 
 
 def families(dataset: str) -> list[Result]:
-    """Microseconds per evaluation of the second walk of every family of orders."""
+    """Microseconds per evaluation in the second walk of every family of orders."""
     graph = pw.load(dataset)
     tree = pw.contribution_tree(graph)
     game, title, _ = pw.graph_game(graph, tree)

@@ -1,4 +1,4 @@
-"""Graph -> evaluations per second of the ridge head when one size grows and the others stay; and the figure of it."""
+"""Graph -> evaluations per second of the ridge head as one size grows and the others stay fixed; and a figure."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import pcwinter as pw
 from benchmarks.machine import Result
 from pcwinter._util.arrays import IntArray, Sparse
 
-SECONDS = 0.5  # of walks, at least, for every point
+SECONDS = 0.5  # least time spent on walks for every point
 AXES = {
     "validation nodes": (100, 200, 500, 1_000, 1_500, 3_000),
     "players": (0.02, 0.05, 0.1, 0.2, 0.5, 1.0),  # share of the training edges that are kept
@@ -23,7 +23,7 @@ MOST_PLAYERS = 400_000
 
 
 def growth(dataset: str) -> list[Result]:
-    """One line per point; the head's parameters are those that the whole graph calibrates."""
+    """One result per point; the head is calibrated on the whole graph."""
     graph = pw.load(dataset)
     _, _, chosen = pw.graph_game(graph, pw.contribution_tree(graph))
     assert chosen is not None
@@ -49,7 +49,7 @@ def growth(dataset: str) -> list[Result]:
 
 
 def rate(graph: pw.Graph, tree: pw.ContributionTree, head: pw.Ridge) -> Result:
-    """Evaluations per second of DFS walks, the median after one to compile and to fill the caches."""
+    """Median evaluations per second of DFS walks, after a first walk that compiles and fills the caches."""
     game, _, _ = pw.graph_game(graph, tree, head)
     draw = pw.sampler(tree)
     game.walk(draw(np.random.default_rng(0)))
@@ -73,19 +73,19 @@ def rate(graph: pw.Graph, tree: pw.ContributionTree, head: pw.Ridge) -> Result:
 
 
 def with_validation(graph: pw.Graph, n: int) -> pw.Graph | None:
-    """`n` validation nodes, drawn from those and the test nodes; the training graph stays as it is."""
+    """The graph with `n` validation nodes, drawn from val and test; the training graph does not change."""
     pool = np.random.default_rng(0).permutation(np.concatenate([graph.val, graph.test]))
     return None if n > len(pool) else _rebuilt(graph, graph.adjacency, val=pool[:n], test=pool[n:])
 
 
 def with_labelled(graph: pw.Graph, n: int) -> pw.Graph | None:
-    """`n` labelled nodes, class by class in turn: the graph's own first, then other nodes of the training graph."""
+    """The graph with `n` labelled nodes, balanced by class: first from train, then from the training graph."""
     rng = np.random.default_rng(0)
     outside = np.isin(np.arange(graph.n_nodes), np.concatenate([graph.train, graph.val, graph.test]), invert=True)
     pool = np.concatenate(
         [rng.permutation(graph.train), rng.permutation(np.flatnonzero(outside & (graph.labels >= 0)))]
     )
-    turn = np.empty(len(pool), dtype=np.int64)  # how many of its class come before it
+    turn = np.empty(len(pool), dtype=np.int64)  # number of earlier nodes of the same class
     for label in range(graph.n_classes):
         mine = graph.labels[pool] == label
         turn[mine] = np.arange(int(mine.sum()))
@@ -93,7 +93,7 @@ def with_labelled(graph: pw.Graph, n: int) -> pw.Graph | None:
 
 
 def with_edges(graph: pw.Graph, share: float) -> pw.Graph:
-    """A random share of the edges of the training graph, and the other two graphs as they are."""
+    """The graph with a random share of the edges of the training graph; the other two graphs do not change."""
     upper = sp.coo_array(sp.triu(graph.training))
     kept = np.random.default_rng(0).permutation(upper.nnz)[: round(share * upper.nnz)]
     half = sp.csr_array((upper.data[kept], (upper.row[kept], upper.col[kept])), shape=upper.shape)
@@ -108,7 +108,7 @@ def _rebuilt(graph: pw.Graph, adjacency: Sparse, **nodes: IntArray) -> pw.Graph:
 
 
 def draw_figure(points: list[Result], path: Path) -> None:
-    """Four small panels, one per axis, with both axes logarithmic."""
+    """Draw four small panels, one per size, with logarithmic axes."""
     import matplotlib as mpl
 
     mpl.use("Agg")

@@ -1,4 +1,4 @@
-"""Fresh processes on one core with one thread, and what the machine is."""
+"""Measurement -> a fresh process on one core with one thread; and facts about the machine."""
 
 import contextlib
 import datetime
@@ -21,7 +21,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
-    """Processes that are started inside stay on one core, where the system can do that."""
+    """Keep processes that are started inside on one core, if the system supports it."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -34,13 +34,13 @@ def one_core() -> Iterator[None]:
 
 
 def environment() -> dict[str, str]:
-    """One thread each, warnings silent: the measurements do not look at values."""
+    """Environment of a measurement: one thread, and no warnings, because values are not looked at."""
     paths = os.pathsep.join(path for path in (str(ROOT), os.environ.get("PYTHONPATH")) if path)
     return {**os.environ, **ONE_THREAD, "PYTHONPATH": paths, "PYTHONWARNINGS": "ignore"}
 
 
 def in_fresh_process(measurement: str, *, pinned: bool = True, **arguments: object) -> Any:  # as JSON is
-    """Run a measurement of `child.py`; its result, or the reason why there is none as RuntimeError."""
+    """Run a measurement of `child.py` and return its result; a failure is raised as RuntimeError."""
     argv = [sys.executable, "-m", "benchmarks.child", measurement, json.dumps(arguments)]
     with one_core() if pinned else contextlib.nullcontext():
         done = subprocess.run(argv, env=environment(), cwd=ROOT, stdout=subprocess.PIPE, text=True)
@@ -52,7 +52,7 @@ def in_fresh_process(measurement: str, *, pinned: bool = True, **arguments: obje
 
 
 def seconds_of(code: str, **more: str) -> float:
-    """Wall-clock seconds of a fresh interpreter that runs `code` on one core, from its start to its end."""
+    """Wall-clock seconds of a fresh interpreter that runs `code` on one core, from start to end."""
     with one_core():
         began = time.perf_counter()
         subprocess.run([sys.executable, "-c", code], env={**environment(), **more}, check=True)
@@ -62,7 +62,7 @@ def seconds_of(code: str, **more: str) -> float:
 def peak_megabytes() -> float:
     """Peak resident memory of this process so far, in units of 10^6 bytes.
 
-    Linux hands ru_maxrss on from the process that started this one, so its own record is read first.
+    On Linux, ru_maxrss is inherited from the parent process, so /proc is read first.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -103,7 +103,7 @@ def _git(*arguments: str) -> str:
 
 
 def _cpu() -> str:
-    """The model that the system names."""
+    """The model of the processor."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text().splitlines():

@@ -1,7 +1,7 @@
 """Names of measurements on stdin -> seconds on stdout, with one checkout: python -m benchmarks.one_commit CHECKOUT.
 
-The process stays, so that compiling, loading and the first use of the caches are not measured again. Only public names
-are used, so that it runs on any commit.
+The process stays alive, so that compiling, loading and filling caches are measured only once. It uses only public
+names, so that it runs on any commit.
 """
 
 import functools
@@ -14,7 +14,7 @@ from typing import Any
 import pcwinter as pw
 from benchmarks.checkouts import check_import
 
-RIDGE = pw.Ridge(penalty=10.0, bias=1.0)  # fixed, since calibration is preparation
+RIDGE = pw.Ridge(penalty=10.0, bias=1.0)  # fixed, because calibration is not measured
 SOFTMAX = pw.Softmax(learning_rate=0.01, epochs=50, weight_decay=5e-4)
 load = functools.cache(pw.load)
 

@@ -1,7 +1,7 @@
-"""The outside peer: pyDVL's permutation Shapley on the labelled rows, beside pcwinter on the same game.
+"""Dataset -> comparison with pyDVL: permutation Shapley values of the labelled rows, by both libraries.
 
-The points are the labelled nodes with their complete rows, the utility is the accuracy of the ridge head. For
-pcwinter that game is a graph without edges. pyDVL needs NumPy 1, so it gets an environment of its own.
+The players are the labelled nodes with their complete rows. The utility is the accuracy of the ridge head. For
+pcwinter, this game is a graph without edges. pyDVL needs NumPy 1, so it gets a separate environment.
 """
 
 import json
@@ -24,11 +24,11 @@ FOLDER = ROOT / ".venv-peer"
 
 
 def interpreter() -> Path:
-    """The interpreter that has the peer; its environment is made on the first call."""
+    """The interpreter that has pyDVL; its environment is created on the first call."""
     python = FOLDER / "bin" / "python"
     done = FOLDER / ".installed"
     if not done.exists() or done.read_text() != PEER:
-        print(f"  installing {PEER} into {FOLDER.name}, once ...", file=sys.stderr)
+        print(f"  installing {PEER} into {FOLDER.name} (only once) ...", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", str(FOLDER)], check=True)
         pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", PEER]
         subprocess.run(pip, check=True, stdout=sys.stderr, env={**os.environ, "PYTHONPATH": ""})
@@ -37,7 +37,7 @@ def interpreter() -> Path:
 
 
 def rows_alone(graph: pw.Graph, hops: int = 2) -> pw.Graph:
-    """The labelled nodes with their complete rows and the validation nodes with theirs, without any edge."""
+    """A graph without edges: the labelled nodes with their complete rows, and the validation nodes with theirs."""
     game, _, _ = pw.graph_game(graph, pw.contribution_tree(graph, hops), pw.Ridge(penalty=1.0, bias=1.0))
     problem = game.problem
     train = problem.training_rows(coefficients(problem.local, np.ones(game.n_players, dtype=np.bool_)))
@@ -54,7 +54,7 @@ def rows_alone(graph: pw.Graph, hops: int = 2) -> pw.Graph:
 
 
 def peer(dataset: str, permutations: int, ours: int) -> Result:
-    """Sample both, one after the other; `ours` is the number of pcwinter's orders."""
+    """Time both libraries, one after the other; `ours` is the number of orders for pcwinter."""
     graph = pw.load(dataset)
     _, _, chosen = pw.graph_game(graph, pw.contribution_tree(graph))
     assert chosen is not None
@@ -92,7 +92,7 @@ def peer(dataset: str, permutations: int, ours: int) -> Result:
 
 
 def _ask_peer(rows: pw.Graph, penalty: float, bias: float, permutations: int) -> Result:
-    """Hand the game over in a file: scaled rows with the constant feature, as the ridge head sees them."""
+    """Run pyDVL on the game, passed in a file: scaled rows with the constant feature, as the ridge head uses them."""
     features = rows.features.toarray()
     scale = 1 / np.sqrt(np.mean(np.sum(features[rows.train] ** 2, axis=1)))
     phi = np.hstack([features * scale, np.full((len(features), 1), bias)])

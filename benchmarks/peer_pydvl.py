@@ -1,7 +1,7 @@
-"""Rows -> Shapley values by pyDVL: run by `peer.py` with an interpreter that has pyDVL, and without pcwinter.
+"""Rows -> Shapley values by pyDVL; `peer.py` runs this file with an interpreter that has pyDVL but not pcwinter.
 
-The model is the closed form of the ridge head in scikit-learn's words: one-hot labels regressed on the scaled rows and
-a constant feature, the largest score names the class. So both libraries play the same game.
+The model is the ridge head, written with scikit-learn: ridge regression of one-hot labels on the scaled rows and a
+constant feature; the largest score gives the class. So both libraries play the same game.
 """
 
 import json
@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
-warnings.simplefilter("ignore")  # pyDVL's own use of what its dependencies have deprecated
+warnings.simplefilter("ignore")  # pyDVL uses deprecated features of its dependencies
 
 from pydvl.valuation import Dataset, MinUpdates, ModelUtility, PermutationSampler, ShapleyValuation, SupervisedScorer
 from sklearn.base import BaseEstimator
@@ -23,7 +23,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class OneHotRidge(BaseEstimator):  # type: ignore[misc]
-    """Ridge regression of one-hot labels; `n_classes` is fixed, since a coalition may lack a class."""
+    """Ridge regression of one-hot labels; `n_classes` is fixed, because a coalition may lack a class."""
 
     fits = 0  # models trained in this process
 
@@ -40,7 +40,7 @@ class OneHotRidge(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, x: Floats) -> Ints:
-        """Classes; ties, up to rounding, go to the lowest."""
+        """Predicted classes; ties, up to rounding, go to the lowest class."""
         named: Ints = np.round(self.model_.predict(x), 9).argmax(axis=1)
         return named
 
@@ -50,7 +50,7 @@ class OneHotRidge(BaseEstimator):  # type: ignore[misc]
 
 
 def main() -> None:
-    """Read the game from the file named first, sample the number of permutations named second, print JSON."""
+    """Read the game from the file in argv[1], sample argv[2] permutations, and print JSON."""
     game = np.load(sys.argv[1])
     permutations = int(sys.argv[2])
     train, val = (Dataset(game[part], game[f"{part}_labels"]) for part in ("train", "val"))

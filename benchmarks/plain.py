@@ -1,9 +1,9 @@
 """Coalitions -> accuracies, one PyTorch model each: the loop that every ratio is measured against.
 
-It follows the authors' procedure: for the player that joins, propagate on the root's local graph, put the row
-below those of the finished roots, train a new linear softmax classifier by Adam, score the validation nodes. It is
-kinder than their script in one point: the local graph is a small sparse matrix and not a mask over all pairs of nodes.
-The start is zero instead of random, so that its accuracies can be compared with those of the softmax head.
+It follows the authors' procedure. For each player that joins: propagate on the root's local graph, append the row to
+those of the finished roots, train a new linear softmax classifier by Adam, score the validation nodes. It differs from
+their script in two points. The local graph is a small sparse matrix, not a mask over all pairs of nodes, which makes
+the loop faster. Weights start at zero, so that accuracies can be compared with those of the softmax head.
 """
 
 import time
@@ -23,12 +23,12 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What the loop knows when a player has joined: the rows of the other roots, and who acts in its own tree."""
+    """The input of one evaluation: the rows of the finished roots, and the local graph of the current root."""
 
     root: int  # graph node
-    edges: Ints  # (m, 2) graph nodes of the edges of its local graph, each once
-    rows: Tensor  # (t, d) of the roots that joined before, finished
-    labels: Tensor  # (t + 1,) theirs, then its own
+    edges: Ints  # (m, 2) edges of its local graph as graph nodes, each once
+    rows: Tensor  # (t, d) rows of the roots that joined before, finished
+    labels: Tensor  # (t + 1,) labels of these roots, then of this root
 
 
 class PlainLoop:
@@ -45,7 +45,7 @@ class PlainLoop:
         self.val_labels = torch.tensor(graph.labels[graph.val])
 
     def prepare(self, order: pw.Order, ends: list[int]) -> list[Evaluation]:
-        """The evaluations of a DFS order after its first `end` players, for ascending `ends`; this is not timed."""
+        """The evaluations after the first `end` players of a DFS order, for ascending `ends`; not timed."""
         tree = self.tree
         number = tree.tree[order.players]  # by position
         finished: dict[int, Tensor] = {}  # tree -> row
@@ -71,7 +71,7 @@ class PlainLoop:
         return found
 
     def _edges(self, players: Ints) -> Ints:
-        """(m, 2) edges that these players of one tree contribute; in a DFS order every one of them acts."""
+        """(m, 2) edges that these players of one tree contribute; in a DFS order all of them act."""
         real = players[(self.tree.parent[players] >= 0) & ~self.tree.null[players]]
         return np.unique(self.tree.edges[self.tree.edge[real]], axis=0)
 

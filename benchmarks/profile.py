@@ -1,9 +1,9 @@
 """Where the time of a ridge walk goes: python -m benchmarks.profile cora amazon-photo.
 
-Every part of a DFS walk is run on its own, on the same order, and timed in processor time, the least of a few runs.
-The floor is what its multiply-adds would take at the rate that this machine reaches on four lines of 512 numbers in the
-nearest cache, measured in the same run. What the parts do not add up to is what they share: loops, calls, scratch,
-and the leads that are looked at again in double precision.
+Every part of a DFS walk is run separately, on the same order. Times are processor times, the minimum of a few runs. The
+floor is the time of the multiply-adds at the peak rate of this machine, measured in the same run on four lines of 512
+numbers in the L1 cache. The rest is what no part covers: loops, calls, scratch, and leads that are computed again in
+double precision.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from pcwinter.heads.ridge.course import Row, Scores, Scoring
 from pcwinter.heads.ridge.head import RidgeWalker
 
 Array = np.ndarray[Any, Any]
-SECONDS = 2.0  # for every part
+SECONDS = 2.0  # least time for every part
 
 
 def main() -> None:
@@ -61,7 +61,7 @@ def _profile(name: str, rates: dict[str, float]) -> None:
         return 1e6 * _least(run) / evaluations
 
     def follow(lines: Array, where: Array, sums: int, width: int) -> float:
-        """Moving one kind of lines, without planning."""
+        """Microseconds per evaluation for joining, planning and updating one kind of lines."""
         return each(
             lambda: _follow(local, empty_state(local), no_moves(local), order.players, where, lines, sums, width)
         )
@@ -84,7 +84,7 @@ def _profile(name: str, rates: dict[str, float]) -> None:
     scoring = Scoring(0, walker.ends, 1.0, walker.tie, 0.0, largest_error(products))
     slots = np.diff(local.begin)
     many = walker.gram_begin < 0
-    players = np.bincount(local.tree[~local.null], minlength=t)  # about the evaluations of each tree
+    players = np.bincount(local.tree[~local.null], minlength=t)  # roughly the number of evaluations in each tree
     width = int(np.average(np.where(many, walker.features.shape[1], slots), weights=players))
     kernel = np.random.default_rng(0).random((len(white), width))
     conditioned = (local, trees, walker.basis, products, white.copy(), rounded, finished_labels, room)

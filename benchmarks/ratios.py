@@ -1,4 +1,4 @@
-"""Dataset -> microseconds per evaluation of both heads and of the plain loop, in turns in one process."""
+"""Dataset -> microseconds per evaluation of both heads and of the plain loop, which take turns in one process."""
 
 import time
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from benchmarks.plain import PlainLoop
 
 ROUNDS = 3
 PLAIN = 24  # evaluations of the plain loop, over all rounds
-RIDGE_SECONDS = 1.0  # at least, and at least one whole order, in every round
-WHOLE = 2_000  # the softmax head walks orders of up to so many evaluations as they are,
-THINNED = 1_000  # and of longer ones about so many evaluations
+RIDGE_SECONDS = 1.0  # least time of the ridge head in every round; it walks at least one whole order
+WHOLE = 2_000  # the softmax head walks whole orders up to this number of evaluations
+THINNED = 1_000  # approximate number of evaluations that it walks in longer orders
 WINDOW = 64  # consecutive evaluations of a thinned order: two batches of the softmax head
 
 Ints = npt.NDArray[np.int64]
@@ -23,10 +23,10 @@ Draw = Callable[[np.random.Generator], pw.Order]
 
 
 def ratios(dataset: str, truncated: bool, heads: list[str]) -> list[Result]:
-    """One line per head: every round times the plain loop, then each head, on the same order.
+    """One result per head: every round times the plain loop, then each head, on the same order.
 
-    Every utility that is computed counts: marginal contributions and the baselines after silent blocks. Null players
-    and players whose edge is there already are not evaluated, by neither.
+    Every computed utility counts: marginal contributions, and baselines after silent blocks. Neither the heads nor the
+    plain loop evaluate null players, or players whose edge is already present.
     """
     graph = pw.load(dataset)
     tree = pw.contribution_tree(graph)
@@ -63,7 +63,7 @@ def ratios(dataset: str, truncated: bool, heads: list[str]) -> list[Result]:
 
 
 def _many_orders(game: pw.GraphGame, draw: Draw, order: pw.Order, number: int) -> Result:
-    """Whole orders until the time is up; drawing them is not timed, as it is not for the plain loop."""
+    """Walk whole orders until the time is up; drawing them is not timed, as for the plain loop."""
     computed, orders, seconds = 0, 0, 0.0
     while seconds < RIDGE_SECONDS:
         began = time.perf_counter()
@@ -84,7 +84,7 @@ def _one_order(game: pw.GraphGame, order: pw.Order) -> tuple[Result, pw.Walk]:
 
 
 def _line(dataset: str, truncation: tuple[float, ...], head: str, title: str, rounds: list[Result]) -> Result:
-    """Medians over the rounds, and the rounds themselves."""
+    """Medians over the rounds, and the rounds."""
     each = [1e6 * one[head]["seconds"] / one[head]["computed"] for one in rounds]
     line: Result = {
         "dataset": dataset,
@@ -104,7 +104,7 @@ def _line(dataset: str, truncation: tuple[float, ...], head: str, title: str, ro
 
 
 def evaluated(tree: pw.ContributionTree, order: pw.Order) -> Ints:
-    """Positions in a DFS order of visited players that change their tree: roots, and first bearers of an edge."""
+    """Positions in a DFS order of visited players that change their tree: roots, and the first player of each edge."""
     players = order.players
     real = ~tree.null[players]
     bearer = np.where(tree.parent[players] < 0, len(tree.edges), tree.edge[players])
@@ -115,9 +115,9 @@ def evaluated(tree: pw.ContributionTree, order: pw.Order) -> Ints:
 
 
 def thin(tree: pw.ContributionTree, order: pw.Order, most: int) -> pw.Order:
-    """The same order with about `most` evaluations: all roots and evenly spaced windows, the others join silently.
+    """The same order with about `most` evaluations: all roots and evenly spaced windows; other players join silently.
 
-    A silent run never leaves its tree, since roots are visited. Each tree adds a root and a baseline.
+    A silent run never leaves its tree, because roots are visited. Each tree adds a root and a baseline.
     """
     at = evaluated(tree, order)
     visited = tree.parent[order.players] < 0
@@ -128,5 +128,5 @@ def thin(tree: pw.ContributionTree, order: pw.Order, most: int) -> pw.Order:
 
 
 def spaced(items: Ints, n: int) -> Ints:
-    """`n` of the items, evenly spaced, the ends left out."""
+    """`n` of the items, evenly spaced, without the first and the last."""
     return items[((np.arange(n) + 0.5) / max(n, 1) * len(items)).astype(np.int64)]

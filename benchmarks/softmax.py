@@ -1,9 +1,9 @@
 """Milliseconds per softmax model, a plain PyTorch loop against the trainer: python -m benchmarks.softmax [cora].
 
 PyTorch trains one model per evaluation, as the authors' script does: dense single precision, a new `nn.Linear`,
-`optim.Adam`, the recipe's epochs. Both run on one thread, taking turns: every evaluation of one DFS order by the
-trainer, evenly spaced ones by PyTorch, then the model of all players together, rows included for the trainer only.
-Time is that of the processor, so that others on the machine matter less, and the least of a few repeats.
+`optim.Adam`, the paper's epochs. Both run on one thread and take turns. The trainer computes every evaluation of one
+DFS order, PyTorch evenly spaced ones; then each trains the model of all players. Only the trainer's times include the
+rows. Times are processor times, so that other jobs on the machine matter less, and the minimum of a few repeats.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from pcwinter.heads.softmax import Softmax, SoftmaxWalker, softmax_for
 
 
 def plain_loop(problem: Problem, recipe: Softmax, coalition: BoolArray, z: torch.Tensor) -> float:
-    """Milliseconds that one model takes and its predictions, but not its rows."""
+    """Milliseconds to train one model and to predict, without computing its rows."""
     used = np.flatnonzero(coalition[problem.local.parent < 0])
     rows = problem.training_rows(coefficients(problem.local, coalition))[used]
     x, y = torch.tensor(rows.toarray(), dtype=torch.float32), torch.from_numpy(problem.labels[used])
@@ -42,11 +42,11 @@ def plain_loop(problem: Problem, recipe: Softmax, coalition: BoolArray, z: torch
 
 
 def main() -> None:
-    """Walk an order with the trainer; train a sample of its evaluations in PyTorch; then one model by each."""
+    """Walk an order with the trainer, train a sample of its evaluations in PyTorch, then one model with each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dataset", nargs="?", default="cora", choices=list(pw.DATASETS))
-    parser.add_argument("--sample", type=int, default=20, help="evaluations of the order that PyTorch trains")
-    parser.add_argument("--repeats", type=int, default=3, help="the least of so many times is printed")
+    parser.add_argument("--sample", type=int, default=20, help="number of evaluations that PyTorch trains")
+    parser.add_argument("--repeats", type=int, default=3, help="number of repeats; the minimum is printed")
     options = parser.parse_args()
     torch.set_num_threads(1)
     graph = pw.load(options.dataset)

@@ -14,19 +14,19 @@ WANTED = {  # head and dataset -> the least ratio, without truncation
 
 
 def markdown(results: Result) -> str:
-    """The whole page; measurements that were not made are left out, those that failed are named."""
+    """The whole page. Measurements that were not run are omitted; those that failed are listed."""
     machine = results["machine"]
     parts = ["# Benchmarks", summary(results)]
     if results["failed"]:
         parts.append("Not measured:\n\n" + "\n".join(f"- {name}: {why}" for name, why in results["failed"].items()))
     parts += [section(results[name]) for name, section in SECTIONS.items() if results.get(name)]
     versions = ", ".join(f"{name} {machine[name]}" for name in ("python", "numpy", "scipy", "numba", "torch"))
-    parts.append(f"Versions: {versions}. All numbers: `bench.json` beside this page.")
+    parts.append(f"Versions: {versions}. All numbers are in `bench.json`.")
     return "\n\n".join(parts) + "\n"
 
 
 def summary(results: Result) -> str:
-    """One line per target, after what was run and where."""
+    """What was run and where, then one line per target."""
     machine = results["machine"]
     intro = _prose(
         f"`{machine['command']}` on {machine['date']}, commit {machine['commit']}: {machine['cpu']}, "
@@ -74,12 +74,12 @@ def summary(results: Result) -> str:
 
 def _ratios(lines: list[Result]) -> str:
     text = _prose(
-        "Evaluations that were really computed, on one core, in turns in one process, three rounds, medians. The plain "
-        f"loop is timed on {lines[0]['plain_evaluations']} evaluations at evenly spaced places of the same DFS orders, "
-        "since a whole order takes it minutes to hours; the softmax head, too, walks orders of more than "
-        "2,000 evaluations in evenly spaced windows of 64 (labelled nodes and silent blocks are then over-represented, "
-        "which costs it more: its ratio is on the low side). `difference` is the mean absolute difference between the "
-        "accuracies of the plain loop and of the softmax head on the evaluations that both were timed on."
+        "Only computed evaluations count. Both sides take turns in one process on one core; medians of three rounds. "
+        f"The plain loop is timed on {lines[0]['plain_evaluations']} evenly spaced evaluations of the same DFS orders, "
+        "because a whole order would take it minutes to hours. Of orders with more than 2,000 evaluations, the softmax "
+        "head walks only evenly spaced windows of 64. Labelled nodes and silent blocks, which cost more, are then "
+        "over-represented, so its ratio is too low rather than too high. `difference` is the mean absolute difference "
+        "between the accuracies of the plain loop and of the softmax head on evaluations that both computed."
     )
     header = ("dataset", "truncation", "head", "evaluations", "us each", "plain loop, ms each", "ratio", "difference")
     rows = [
@@ -100,10 +100,10 @@ def _ratios(lines: list[Result]) -> str:
 
 def _growth(points: list[Result]) -> str:
     text = _prose(
-        "Evaluations per second of the ridge head on one core, no truncation, when one size grows. Validation nodes "
-        "are exchanged with test nodes, players made fewer by dropping training edges, labelled nodes drawn from the "
-        "training graph. Each labelled node adds a cost beside that of its players: with more players to each, the "
-        "mean falls."
+        "Evaluations per second of the ridge head on one core, without truncation, as one size grows. Validation nodes "
+        "are exchanged with test nodes, the number of players is reduced by dropping training edges, and labelled "
+        "nodes are drawn from the training graph. Each labelled node has a fixed cost besides that of its players, so "
+        "the mean cost falls with more players per labelled node."
     )
     header = (
         "what grows",
@@ -148,13 +148,13 @@ def _memory(lines: list[Result]) -> str:
 
 def _startup(line: Result) -> str:
     text = _prose(
-        f"Seconds from the start of a process to its end, medians of {line['runs']} (the last one: once), on one core."
+        f"Seconds from start to end of a process on one core, medians of {line['runs']} runs (last line: one run)."
     )
     rows = [
         ("empty interpreter", f"{line['interpreter']:.2f}"),
         ("import pcwinter", f"{line['import']:.2f}"),
         (f"first order of {line['dataset']}, calibration included, compiled code cached", f"{line['first_order']:.2f}"),
-        ("the same, nothing compiled yet", f"{line['cold']:.1f}"),
+        ("the same, with nothing compiled yet", f"{line['cold']:.1f}"),
     ]
     return f"## Start-up\n\n{text}\n\n" + _table(("what", "seconds"), rows, "lr")
 
@@ -162,8 +162,8 @@ def _startup(line: Result) -> str:
 def _converged(line: Result) -> str:
     text = _prose(
         f"`pw.value(pw.load({line['dataset']!r}))` in a fresh process on one core, compiled code cached: "
-        f"{line['seconds']:.2f} s, of which {line['setup_seconds']:.2f} s before the first order; calibration on its "
-        f"own takes {line['calibration_seconds']:.2f} s, {100 * line['calibration_share']:.0f} % of the run. "
+        f"{line['seconds']:.2f} s, of which {line['setup_seconds']:.2f} s before the first order. Calibration alone "
+        f"takes {line['calibration_seconds']:.2f} s, {100 * line['calibration_share']:.0f} % of the run. "
         f"{line['status']}"
     )
     return f"## Until converged\n\n{text}"
@@ -171,13 +171,13 @@ def _converged(line: Result) -> str:
 
 def _workers(line: Result) -> str:
     text = _prose(
-        f"{line['orders']} orders of {line['dataset']}, ridge head with fixed parameters, no truncation, one and two "
-        "workers in turns, medians."
+        f"{line['orders']} orders of {line['dataset']}, ridge head with fixed parameters, no truncation. One and two "
+        "workers take turns; medians."
     )
     rows = [
         ("seconds with one worker", f"{line['one_seconds']:.2f}"),
         ("seconds with two workers", f"{line['two_seconds']:.2f}"),
-        ("ratio, the start of the workers included", _times(line["ratio_with_start"])),
+        ("ratio, including the start of the workers", _times(line["ratio_with_start"])),
         ("ratio of orders per second after the first tenth", _times(line["ratio_steady"])),
     ]
     return f"## Workers\n\n{text}\n\n" + _table(("what", "measured"), rows, "lr")
@@ -198,8 +198,8 @@ def _peer(line: Result) -> str:
     text = _prose(
         f"Permutation Shapley without truncation on the complete rows of {line['dataset']}: {line['game']}; no edges. "
         "pyDVL fits the same closed form through scikit-learn. The values of the two libraries differ by "
-        f"{gap['root_mean_square']:.2f} standard errors in the root mean square (about 1 is expected when both are "
-        f"right) and by {gap['largest']:.1f} at most."
+        f"{gap['root_mean_square']:.2f} standard errors in the root mean square (about 1 is expected if both are "
+        f"right) and by at most {gap['largest']:.1f}."
     )
     rows = [
         (
@@ -227,7 +227,7 @@ SECTIONS: dict[str, Callable[[Any], str]] = {
 
 
 def _one(results: Result, name: str) -> list[Result]:
-    """The measurement in a list, or nothing."""
+    """The measurement in a list, or an empty list."""
     return [results[name]] if results.get(name) else []
 
 
@@ -249,6 +249,6 @@ def _prose(text: str) -> str:
 
 
 def _table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]], align: str) -> str:
-    """A Markdown table; `align` has a letter l or r per column."""
+    """A Markdown table; `align` has one letter per column, l or r."""
     rule = tuple("--:" if side == "r" else "---" for side in align)
     return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))

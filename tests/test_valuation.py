@@ -150,7 +150,7 @@ def test_a_model_no_better_than_a_constant_is_told() -> None:
     features[graph.val] = 0
     blind = pw.Graph(graph.adjacency, features, graph.labels, graph.train, graph.val)
     for metric in pw.METRICS:
-        with pytest.warns(UserWarning, match="no better than always naming their most frequent class"):
+        with pytest.warns(UserWarning, match="no better than always predicting the most frequent class"):
             values = pw.value(blind, head=RIDGE, permutations=2, metric=metric)
     assert "no better than" in values.warnings[0]
     assert "warning: the model" in repr(values)
@@ -222,7 +222,7 @@ def test_calibration_chooses_what_is_left_open() -> None:
         ({"hops": 0, "truncation": (0.5, 0.7)}, "hops is 0"),
         ({"permutations": True}, "permutations is True"),
         ({"permutations": "10"}, "permutations is '10'"),
-        ({"permutations": 7, "stop": pw.stopping.seconds(1)}, "give one of them"),
+        ({"permutations": 7, "stop": pw.stopping.seconds(1)}, "only one of them"),
         ({"stop": 100}, "stop is 100, expected a rule"),
         ({"bootstrap": 10.0}, "bootstrap is 10.0"),
         ({"max_players": None}, "max_players is None"),

@@ -27,7 +27,7 @@ from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
 from pcwinter.values import Request, Values
 
-BOOTSTRAPPED = ("own", "path", "edge")  # not the path values of edges: a number for every edge and validation node
+BOOTSTRAPPED = ("own", "path", "edge")  # "edge path" would need too much memory
 MAX_PLAYERS = 10_000_000
 
 
@@ -55,11 +55,12 @@ def value(
 
     What is valued:
 
+    - `graph`: the graph.
     - `hops`: propagation steps, K.
     - `head`: the classifier, "ridge" (closed form) or "softmax" (the paper's), or a `Ridge` or `Softmax`.
     - `metric`: what is measured on the validation nodes, one of `METRICS`.
     - `orders`: "dfs" (PC-Winter), "level", "precedence" or "free" (Shapley).
-    - `truncation`: the share of children left out at each depth, such as (0.5, 0.7); none by default.
+    - `truncation`: the share of children that get no credit at each depth, such as (0.5, 0.7); none by default.
     - `seed`: seed of the orders.
     - `bootstrap`: number of resamplings of the validation nodes, for `stderr_validation`; 0 for none.
 
@@ -73,9 +74,9 @@ def value(
 
     How it runs:
 
-    - `workers`: number of processes that walk orders, or a pool; it changes the time and nothing else.
+    - `workers`: number of processes, or a pool; it changes only the time.
     - `memory`: limit on the memory of the ridge head in each process, in megabytes.
-    - `max_players`: refuse a graph with more players than this.
+    - `max_players`: raise an error if there are more players than this.
     - `progress(now)`: called after every block of orders.
     """
     rule = choose(stop, permutations, max_permutations, tolerance, max_seconds)
@@ -106,9 +107,9 @@ def exact_value(
     truncation: Truncation = (),
     max_orders: int = 100_000,
 ) -> Values:
-    """Exact values from all permissible orders, at most `max_orders`; for the smallest graphs only.
+    """Exact values of `graph` from all permissible orders; for the smallest graphs only.
 
-    The other arguments are those of `value`.
+    An error is raised if there are more than `max_orders` orders. The other arguments are those of `value`.
     """
     request = Request(hops=hops, head=head, metric=metric, orders=orders, truncation=truncation, exact=True)
     check_call(graph)
@@ -118,7 +119,7 @@ def exact_value(
         many = f"{n:,}" if n < 10**15 else f"about 10^{int(math.log10(n))}"
         raise ValueError(
             f"there are {many} {orders} orders of {tree.n_players} players, more than max_orders={max_orders:,}: "
-            "estimate with pcwinter.value instead, or take a smaller graph"
+            "estimate with pcwinter.value instead, or use a smaller graph"
         )
     with one_thread():
         return prepare(graph, request).enumerate()
@@ -126,26 +127,26 @@ def exact_value(
 
 @dataclass(eq=False)
 class Valuation:
-    """A graph whose game is ready to be played: what `value` and `run` loop over."""
+    """A graph with its prepared game; `value` and `run` loop over its states."""
 
     graph: Graph
     request: Request
     tree: ContributionTree
     game: GraphGame
-    head: str  # the head with its parameters, in words
+    head: str  # name and parameters of the head
     calibration: Calibration | None
     sample: Sample
     began: float
     before: float = 0.0  # seconds of estimating in earlier sessions
 
     def states(self, limit: int | None, workers: int | Pool, begin: State | None = None) -> Generator[State]:
-        """The state after every block of orders, `begin` first if it is given."""
+        """The state after every block of orders, starting with `begin` if it is given."""
         self.before = begin.seconds if begin else 0.0
         return states(self.sample, limit=limit, workers=workers, begin=begin)
 
     def values(self, state: State, status: str, rule: Rule) -> Values:
         """The values at a state; `status` says why the run ended there."""
-        setup = time.perf_counter() - self.began - (state.seconds - self.before)  # compiling is part of it
+        setup = time.perf_counter() - self.began - (state.seconds - self.before)  # includes compiling
         done, replicates, seed = state.total, self.request.bootstrap, self.request.seed
         spread = {name: bootstrap_stderr(sums, done.orders, replicates, seed) for name, sums in done.detail.items()}
         return self._values(self.sample.estimate(state, status), spread, rule.settings, setup)
@@ -182,7 +183,7 @@ class Valuation:
 
 
 def prepare(graph: Graph, request: Request, *, max_players: int = MAX_PLAYERS, memory: int | None = None) -> Valuation:
-    """Build the tree and the game, and calibrate the head; `memory` in bytes, None for no limit."""
+    """Build the tree and the game, and calibrate the head. `memory` is in bytes; None sets no limit."""
     began = time.perf_counter()
     tree = contribution_tree(graph, request.hops, max_players=max_players)
     game, head, calibration = graph_game(graph, tree, request.head, request.metric, memory)
@@ -198,7 +199,7 @@ def prepare(graph: Graph, request: Request, *, max_players: int = MAX_PLAYERS, m
 
 
 def check_call(graph: object, progress: object = None) -> None:
-    """Refuse before any work is done."""
+    """Raise an error before any work is done."""
     if not isinstance(graph, Graph):
         raise ValueError(f"graph is {graph!r}, expected a pcwinter.Graph: build one, or load one with pcwinter.load")
     if progress is not None and not callable(progress):
@@ -209,8 +210,8 @@ def _warnings(full: float, roots: float, constant: float) -> tuple[str, ...]:
     notes = []
     if full <= constant:
         notes.append(
-            f"the model of all players scores {full:.4f} on the validation nodes, no better than always naming their "
-            f"most frequent class ({constant:.4f}): the values say little; check features, labels and split"
+            f"the model of all players scores {full:.4f} on the validation nodes, no better than always predicting "
+            f"the most frequent class ({constant:.4f}), so the values mean little: check features, labels and split"
         )
     if full < roots:
         notes.append(

@@ -1,4 +1,4 @@
-"""Values: what every player, node and edge is worth, with standard errors and the story of the run."""
+"""Estimate -> Values: what every player, node and edge is worth, with standard errors and how the run ended."""
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ BY_EDGE = ("own", "path", "class")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is valued: the game and its orders, checked; see `value` for the fields."""
+    """The game and its orders, checked. The fields are the arguments of `value`."""
 
     hops: int = 2
     head: str | Ridge | Softmax = "ridge"
@@ -35,7 +35,7 @@ class Request:
     truncation: Truncation = ()
     seed: int = 0
     bootstrap: int = 0
-    exact: bool = False  # all orders are enumerated, so there is nothing to seed
+    exact: bool = False  # all orders are enumerated, so no seed is needed
 
     def __post_init__(self) -> None:
         hops = whole_number("hops", self.hops, 1)
@@ -44,7 +44,7 @@ class Request:
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
         bootstrap = whole_number("bootstrap", self.bootstrap, 0)
         if bootstrap == 1:
-            raise ValueError("bootstrap is 1, expected 0 or a number of resamplings of at least 2")
+            raise ValueError("bootstrap is 1, expected 0 or at least 2 resamplings")
         if bootstrap and not metric.additive:
             raise ValueError(
                 f"the bootstrap needs a metric that is a mean over validation nodes, and {self.metric} is not one: "
@@ -55,7 +55,7 @@ class Request:
         object.__setattr__(self, "truncation", check_truncation(hops, self.orders, self.truncation))
 
     def record(self) -> dict[str, Any]:
-        """The request in plain words and numbers, as run.json holds it."""
+        """The request as plain strings and numbers, for run.json."""
         parameters = {} if isinstance(self.head, str) else asdict(self.head)
         return {
             "head": self.head if isinstance(self.head, str) else type(self.head).__name__.lower(),
@@ -70,7 +70,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Values:
-    """Values of players, nodes and edges, with standard errors and the story of the run.
+    """Values of players, nodes and edges, with standard errors and how the run ended.
 
     `stderr` covers the sampling of orders only. `stderr_validation`, which a bootstrap adds, covers the sampling of
     validation nodes.
@@ -84,15 +84,15 @@ class Values:
     utility_roots: float  # labelled nodes alone, without any edge
     utility_empty: float
     request: Request
-    stop: dict[str, float]  # what the stopping rule was asked for
-    head: str  # the head with its parameters, in words
+    stop: dict[str, float]  # settings of the stopping rule
+    head: str  # name and parameters of the head
     calibration: Calibration | None
     warnings: tuple[str, ...]
     setup_seconds: float
 
     @property
     def status(self) -> str:
-        """How the run ended, in a sentence."""
+        """A sentence that says how the run ended."""
         return self.estimate.status
 
     @property
@@ -101,10 +101,10 @@ class Values:
         return self.estimate.tally.orders
 
     def nodes(self, by: str = "own") -> "pd.DataFrame":
-        """One line per node that has players, in the order of the graph; nodes are named by their ids.
+        """One row per node that has players, in the order of the graph; nodes are named by their ids.
 
-        `by` chooses what `value` and `stderr` are. "own" sums the players whose node it is, and adds up to
-        U(all) - U(empty). "path" sums the players whose path contains the node, and suits dropping nodes.
+        `by` chooses what `value` and `stderr` are. "own" sums the players whose node it is; these values add up to
+        U(all) - U(empty). "path" sums the players whose path contains the node; use it to choose nodes to drop.
         """
         level = one_of("by", by, BY_NODE)
         table = _table(
@@ -123,12 +123,12 @@ class Values:
         return table
 
     def edges(self, by: str = "own") -> "pd.DataFrame":
-        """One line per undirected edge that has players.
+        """One row per undirected edge that has players.
 
-        `by` chooses what `value` and `stderr` are. "own" sums the players whose last step is the edge, and adds up to
-        U(all) less the labelled nodes' own players. "path" sums the players whose path contains the edge, and so counts
-        what is reached through it. "class" is "own" less the average of the same class and depth, see `within_class`:
-        it suits ranking edges on dense graphs, and has no standard error.
+        `by` chooses what `value` and `stderr` are. "own" sums the players whose last step is the edge; added to the
+        labelled nodes' own players, they give U(all) - U(empty). "path" sums the players whose path contains the
+        edge, so it includes what is reached through the edge. "class" is "own" minus the average of the same class and
+        depth, see `within_class`; use it to rank edges of dense graphs. It has no standard error.
         """
         level = {"own": "edge", "path": "edge path", "class": "edge"}[one_of("by", by, BY_EDGE)]
         table = _table(
@@ -146,13 +146,13 @@ class Values:
         return table
 
     def edges_within_class(self) -> FloatArray:
-        """(m,) what every edge is worth compared with the average of its class; see `within_class`."""
+        """(m,) value of every edge compared with the average of its class; see `within_class`."""
         tree, value = self.tree, self.estimate.mean()
         labels = self.graph.labels[tree.node[tree.roots]][tree.tree]
         return within_class(value, labels, tree.depth, tree.null, tree.edge, len(tree.edges))
 
     def players(self) -> "pd.DataFrame":
-        """One line per player, in pre-order; `step_0` is the labelled node; past the end of a path, -1 or ""."""
+        """One row per player, in pre-order. `step_0` is the labelled node; steps past the end are -1 or ""."""
         ids = self.graph.ids
         paths, ended = self.tree.paths(), -1 if ids.dtype.kind == "i" else ""
         steps = np.where(paths < 0, ended, ids[paths])
@@ -180,7 +180,7 @@ class Values:
 
 
 def utilities(metric: str, full: float, roots: float, empty: float) -> str:
-    """The three utilities that frame a run, in a line."""
+    """One line with the utility of everything, of the labelled nodes, and of nothing."""
     return (
         f"validation {metric}: {full:.4f} with everything, {roots:.4f} with labelled nodes only, "
         f"{empty:.4f} with nothing"
@@ -190,24 +190,24 @@ def utilities(metric: str, full: float, roots: float, empty: float) -> str:
 def within_class(
     value: FloatArray, labels: IntArray, depth: IntArray, null: BoolArray, edge: IntArray, n_edges: int
 ) -> FloatArray:
-    """(m,) what every edge is worth compared with the average of its class.
+    """(m,) value of every edge compared with the average of its class.
 
         sum over the players p of an edge of psi_p - m(class of p's labelled node, depth of p)
 
-    with m the mean over all players of that class and depth that are not null. Where edges help the labelled nodes of
-    one class and harm those of another, the order by plain value takes one class after the other; this one does not.
-    All numbers add up to 0, up to rounding. `value`, `labels`, `depth`, `null` and `edge` (-1 for a labelled node) are
-    (p,), by player.
+    where m is the mean over all players of that class and depth that are not null. If edges help the labelled nodes of
+    one class and harm those of another, a ranking by plain value takes one class after the other; this one does not.
+    The values add up to 0, up to rounding. `value`, `labels`, `depth`, `null` and `edge` (-1 for a labelled node) are
+    (p,), one entry per player.
     """
-    kind = np.where(null, 0, 1 + labels * (depth.max() + 1) + depth)  # null players belong to none
+    kind = np.where(null, 0, 1 + labels * (depth.max() + 1) + depth)  # 0 for null players
     mean = np.bincount(kind, value) / np.maximum(np.bincount(kind), 1)
     live = np.flatnonzero(~null & (edge >= 0))
     result = np.zeros(n_edges)
     np.add.at(result, edge[live], (value - mean[kind])[live])
-    return np.round(result, 12)  # so that equal edges stay equal, whatever the sequence in which players were added
+    return np.round(result, 12)  # so that equal edges stay equal, in whatever sequence players are added
 
 
 def _table(columns: dict[str, Any]) -> "pd.DataFrame":
-    import pandas as pd  # here, because workers need no tables, and it takes as long to import as everything else
+    import pandas as pd  # here, because workers need no tables, and importing it takes as long as everything else
 
     return pd.DataFrame(columns)

@@ -83,7 +83,7 @@ def test_what_is_printed(folder: Path, tmp_path: Path) -> None:
     done = call("value", folder, "--out", out, "--permutations", 20, *FAST)
     assert done.stderr == ""
     assert f"{folder}: 30 nodes, 90 edges, 2 classes, 2 features" in done.stdout
-    assert "All 20 orders that were asked for were drawn." in done.stdout
+    assert "All 20 requested orders were drawn." in done.stdout
     assert f"pcwinter show '{out}'" in done.stdout
     quiet = call("value", folder, "--out", tmp_path / "quiet", "--permutations", 20, "--quiet", *FAST)
     assert (quiet.stdout, quiet.stderr, quiet.returncode) == ("", "", 0)
@@ -170,7 +170,7 @@ def test_warnings_are_told_once_and_kept(folder: Path, tmp_path: Path) -> None:
         ("--tolerance nan", "tolerance is nan, expected a positive number"),
         ("--max-seconds -1", "--max-seconds is -1.0, expected a positive number"),
         ("--seed -1", "seed is -1, expected a whole number of at least 0"),
-        ("--bootstrap 1", "bootstrap is 1, expected 0 or a number of resamplings of at least 2"),
+        ("--bootstrap 1", "bootstrap is 1, expected 0 or at least 2"),
         ("--bootstrap 5 --metric macro-f1", "the bootstrap needs a metric that is a mean over validation nodes"),
         ("--workers 0", "workers is 0, expected a whole number of at least 1"),
         ("--memory 0", "memory, in megabytes, is 0, expected a whole number of at least 1"),
@@ -203,11 +203,11 @@ def test_wrong_options(arguments: str, sentence: str, folder: Path, tmp_path: Pa
         (["value", "demo"], "Missing option '--out'."),
         (["value", "--out", "new"], "Missing argument 'GRAPH'."),
         (["value", "coral", "--out", "new"], "there is no graph 'coral': did you mean cora?"),
-        (["value", "nothing", "--out", "new"], "name a folder or file, or one of demo, cora"),
+        (["value", "nothing", "--out", "new"], "a folder or file, or one of demo, cora"),
         (["value", "mine.txt", "--out", "new"], "mine.txt"),
         (["value", "cora", "--out", "new", "--data", "nowhere"], "the data folder nowhere does not exist"),
         (["value", "demo", "--out", "."], "is not empty and holds no run.json, so its files may be yours"),
-        (["value", "demo", "--out", "mine.txt"], "mine.txt is a file, but the output needs a directory"),
+        (["value", "demo", "--out", "mine.txt"], "mine.txt is a file, expected a directory"),
         (["value", "demo", "--out", "mine.txt/new"], "mine.txt is read-only"),
         (["value", "demo", "--out", "/proc/pcwinter"], "/proc/pcwinter cannot be "),
         (["show", "nowhere"], "nowhere holds no run.json"),
@@ -274,4 +274,4 @@ def test_datasets(tmp_path: Path) -> None:
     done = call("datasets", "--data", tmp_path, env={**os.environ, "PCWINTER_CACHE": str(tmp_path)})
     for name in pw.DATASETS:
         assert f"\n{name} " in f"\n{done.stdout}"
-    assert done.stdout.count("not on this machine: downloaded") == len(pw.DATASETS) - 1
+    assert done.stdout.count("not on this machine; downloaded") == len(pw.DATASETS) - 1

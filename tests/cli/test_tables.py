@@ -94,7 +94,7 @@ def test_different_settings_and_graphs_are_named(run: pw.Run) -> None:
     story = {**run.story, "asked": {**run.story["asked"], "hops": 3}, "fingerprint": "other"}
     shown = comparison(run, replace(run, story=story))
     assert "  hops: 2 in A, 3 in B" in shown
-    assert "The graphs are not the same" in shown
+    assert "The graphs differ" in shown
     strangers = replace(
         run,
         nodes=run.nodes.assign(node=run.nodes["node"] + "x"),

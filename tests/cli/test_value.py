@@ -19,14 +19,14 @@ from command import FAST, PCWINTER, call, files, refused
 
 def test_a_run_is_not_begun_twice(run: Path, folder: Path) -> None:
     before = files(run)
-    refused(call("value", folder, "--out", run, *FAST), "holds a run already: continue it with --resume")
+    refused(call("value", folder, "--out", run, *FAST), "already holds a run: continue it with --resume")
     refused(
         call("value", folder, "--out", run, "--resume", "--seed", 1, *FAST),
         "holds another run (seed is 0 there and 1 here)",
     )
     refused(
         call("value", folder, "--out", run, "--resume", "--permutations", 10, *FAST),
-        "holds the results of 30 orders, more than the 10 that are asked for now",
+        "holds the results of 30 orders, but --permutations 10 is less",
     )
     assert files(run) == before
 
@@ -129,7 +129,7 @@ def test_a_full_disk_is_one_sentence_and_harms_nothing(folder: Path, run: Path, 
 
     done = call("value", folder, "--out", out, "--resume", "--permutations", 60, *FAST, preexec_fn=little_room)
     refused(done, "could not write")
-    assert "the file is as it was before" in done.stderr
+    assert "left unchanged" in done.stderr
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert call("value", folder, "--out", out, "--resume", "--permutations", 60, *FAST).returncode == 0
 

@@ -116,7 +116,7 @@ def test_more_can_be_asked_for_later_but_not_less() -> None:
     _, kept = states(permutations(30))
     more, _ = play(kept[-1], permutations(50))
     same(more, states(permutations(50))[0])
-    with pytest.raises(ValueError, match="has 30 orders already, more than the 20"):
+    with pytest.raises(ValueError, match="30 orders, but the limit is now 20"):
         play(kept[-1], permutations(20))
 
 

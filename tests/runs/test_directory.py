@@ -123,7 +123,7 @@ def test_other_settings_are_refused_by_name(options: dict[str, object], differen
     pw.run(graph(), tmp_path / "run", head=HEAD, permutations=10)
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     asked: dict[str, Any] = {"head": HEAD, "permutations": 20, **options}
-    with pytest.raises(ValueError, match=rf"holds another run \({difference}.*\): name another directory"):
+    with pytest.raises(ValueError, match=rf"holds another run \({difference}.*\): choose another directory"):
         pw.run(graph(), tmp_path / "run", resume=True, **asked)
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
 
@@ -231,9 +231,9 @@ def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_pat
 
 def test_a_run_is_not_written_over(values: pw.Values, tmp_path: Path) -> None:
     write(values, tmp_path)
-    with pytest.raises(FileExistsError, match="holds a run already: continue it with resume=True"):
+    with pytest.raises(FileExistsError, match="already holds a run: continue it with resume=True"):
         write(values, tmp_path)
-    with pytest.raises(FileExistsError, match="holds a run already"):
+    with pytest.raises(FileExistsError, match="already holds a run"):
         pw.run(graph(), tmp_path, head=HEAD, permutations=10)
 
 
@@ -260,13 +260,13 @@ def test_fewer_orders_never_replace_more(tmp_path: Path) -> None:
     out = tmp_path / "run"
     pw.run(graph(), out, head=HEAD, permutations=45)
     before = contents(out)
-    with pytest.raises(ValueError, match="holds the results of 45 orders, more than the 41 that are asked for now"):
+    with pytest.raises(ValueError, match="results of 45 orders, but permutations=41 is less"):
         pw.run(graph(), out, head=HEAD, permutations=41, resume=True)
     for name in NAMES:
         (out / name).unlink()
     with (
-        pytest.warns(UserWarning, match="checkpoints are gone"),
-        pytest.raises(ValueError, match="of 45 orders, more than the 20 of this run"),
+        pytest.warns(UserWarning, match="checkpoints are missing"),
+        pytest.raises(ValueError, match="of 45 orders, but this run has only 20"),
     ):
         pw.run(graph(), out, head=HEAD, resume=True, max_permutations=20, tolerance=1e-9)
     assert contents(out) == before

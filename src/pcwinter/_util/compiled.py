@@ -1,6 +1,6 @@
-"""Plain loops -> machine code: the one place that names the compiler and its options.
+"""Plain loops -> machine code: the only file that names the compiler and its options.
 
-The same source gives the same bits: no fastmath, so that the compiler may not reorder sums.
+The same source gives the same bits: without fastmath, the compiler may not reorder sums.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """Compile a small function of a hot loop into its callers.
+    """Inline a small function of a hot loop into its callers.
 
-    A call copies every array of a named tuple, which costs more than such a function does.
+    A call copies every array of a named tuple, which can cost more than the function itself.
     """
     return _compile(function, inline=True)
 
@@ -34,8 +34,8 @@ def inlined(function: F) -> F:
 def _compile(function: F, inline: bool) -> F:
     """Compile with the options of this package.
 
-    The compiler notices when the file of a function changes, but not when a function that it calls from another file
-    does. So the cache folder is named after the hash of all files with compiled functions.
+    The compiler notices a change in the file of a function, but not in a function that it calls from another file. So
+    the cache folder is named after the hash of all files with compiled functions.
     """
     config: Any = numba.config
     asked_for = config.CACHE_DIR
@@ -48,7 +48,7 @@ def _compile(function: F, inline: bool) -> F:
 
 @contextmanager
 def packing() -> Iterator[None]:
-    """Let what is compiled meanwhile do neighbouring scalar operations as one vector operation; the bits stay."""
+    """Compile with SLP vectorisation in this context: adjacent scalar operations become one; the bits stay the same."""
     config: Any = numba.config
     before = config.SLP_VECTORIZE
     config.SLP_VECTORIZE = 1

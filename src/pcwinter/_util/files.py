@@ -1,4 +1,4 @@
-"""Bytes -> files that survive: atomic writes, locks on directories, digests of arrays."""
+"""Bytes -> files that survive crashes: atomic writes, locks on directories, digests of arrays."""
 
 import errno
 import fcntl
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a temporary file, flush it to the disk and rename it: nothing less survives a loss of power."""
+    """Write a temporary file, flush it to disk and rename it, so that the file survives a power failure."""
     temporary = temporary_name(path)
     try:
         with temporary.open("wb") as file:
@@ -25,8 +25,8 @@ def replace_file(path: Path, content: bytes) -> None:
         _flush_directory(path.parent)
     except OSError as error:
         raise OSError(
-            f"could not write {path} ({error.strerror or error}): the file is as it was before; free some space or "
-            "choose another directory, then repeat the call to continue"
+            f"could not write {path} ({error.strerror or error}), so it was left unchanged: free some space or choose "
+            "another directory, then repeat the call to continue"
         ) from error
     finally:
         with suppress(OSError):
@@ -44,7 +44,7 @@ def lock(handle: int, directory: Path) -> bool:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise BlockingIOError(
-            f"another process is using {directory}: wait until it ends, or name another directory"
+            f"another process is using {directory}: wait until it ends, or choose another directory"
         ) from None
     except OSError as error:
         if error.errno not in (errno.ENOLCK, errno.EOPNOTSUPP):
@@ -63,7 +63,7 @@ def digest(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 def _flush_directory(directory: Path) -> None:
-    """Make sure that the new name reaches the disk, too."""
+    """Flush the new name to disk, too."""
     handle = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""How much memory the walks of one process may take."""
+"""How much memory the walks of one process may use."""
 
 import os
 from pathlib import Path
@@ -9,14 +9,14 @@ MEGABYTE = 2**20
 
 
 def budget(megabytes: int | None, processes: int = 1) -> int:
-    """Bytes for each of some processes: what was asked for, else its share of half of what is free."""
+    """Bytes for each process: `megabytes` if it is given, otherwise an equal share of half the free memory."""
     if megabytes is None:
         return available() // (2 * processes)
     return whole_number("memory, in megabytes,", megabytes, 1) * MEGABYTE
 
 
 def available() -> int:
-    """Bytes that can still be had: of the machine, or of the container that the process is confined to."""
+    """Free bytes of the machine, or of the container that the process runs in."""
     known = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else [8 * 2**30]
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()

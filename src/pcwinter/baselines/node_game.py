@@ -265,7 +265,7 @@ def renew(place: Place, rows: Rows, n_near: int, n_rows: int) -> bool:
 
 @compiled
 def widen(place: Place, rows: Rows, n_near: int, stamp: int) -> int:
-    """Add to the list of nodes their neighbours in the coalition; returns its new length."""
+    """Extend the list of nodes by their neighbours in the coalition; return its new length."""
     found = 0
     for a in range(n_near):
         u = rows.near[a]

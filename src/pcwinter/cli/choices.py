@@ -1,4 +1,4 @@
-"""The words that options accept, without importing the library; a test compares the two."""
+"""The words that options accept, listed without importing the library; a test compares them with the library."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ EXPERIMENTS = (
 
 
 def at_home(ctx: click.Context, param: click.Parameter, given: Path | None) -> Path | None:
-    """A leading ~ is the user's home, also where the shell does not say so."""
+    """Expand a leading ~ to the user's home, for shells that do not (as in --out=~/runs)."""
     return given and given.expanduser()
 
 

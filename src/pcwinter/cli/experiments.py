@@ -41,7 +41,7 @@ on_option = click.option(
     help="Head of the values; rankings are always scored with the softmax head.",
 )
 @on_option
-@click.option("--quick", is_flag=True, help="20 orders and 11 points, to see that it works.")
+@click.option("--quick", is_flag=True, help="Use only 20 orders and 11 points, as a first test.")
 @click.option(
     "--orders", type=int, metavar="N", help="Number of orders of every family in the ablation.  [default: 200]"
 )
@@ -51,16 +51,16 @@ on_option = click.option(
     type=int,
     default=1,
     show_default=True,
-    help="Number of processes; it changes times, and how far a time limit reaches.",
+    help="Number of processes; it changes only the time, unless a time limit ends a run.",
 )
 @data_option
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str, **options: Any) -> int:
     """Repeat an experiment of the paper on a graph, and write its tables and figures.
 
-    Results are kept in DIR/DATASET, with --quick in DIR/DATASET-quick. After an interruption the same command
-    continues, and experiments share their values. `fresh-splits` is add-edges with a new random split for every
-    seed. `all` runs every experiment.
+    Results are written to DIR/DATASET, or with --quick to DIR/DATASET-quick. If you interrupt a study, the same
+    command continues it. Experiments share their values. `fresh-splits` is add-edges with a new random split for
+    every seed. `all` runs every experiment.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     place = out / (f"{dataset}-quick" if options["quick"] else dataset)
     quiet = options["quiet"]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of the values: each run keeps its own
+        warnings.simplefilter("ignore", UserWarning)  # warnings of the values are recorded with each run
         study = open_study(dataset, place, **options)
         try:
             for text in repeat(study, name, which, seeds):
@@ -86,7 +86,7 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     return 0
 
 
-@click.command(short_help="Judge a ranking of your own.")
+@click.command(short_help="Score your own ranking.")
 @click.argument("file", type=RUN, callback=at_home)
 @click.option("--dataset", type=click.Choice(DATASETS), required=True, help="The graph that FILE is about.")
 @click.option(
@@ -99,7 +99,7 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     type=int,
     default=3,
     show_default=True,
-    help="Number of seeds, for ties and for the random values to compare with.",
+    help="Number of seeds, for breaking ties and for the random baseline.",
 )
 @click.option(
     "--workers",
@@ -108,14 +108,16 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     show_default=True,
     help="Number of processes; more than one helps on large graphs.",
 )
-@click.option("--out", type=RUN, callback=at_home, help="Directory for curve and figure; by default none is written.")
+@click.option(
+    "--out", type=RUN, callback=at_home, help="Directory for the curve and the figure; nothing is written by default."
+)
 @data_option
 def judge(file: Path, dataset: str, data: Path | None, **options: Any) -> None:
-    """Draw the curves of the experiments for the values in FILE, from any method.
+    """Draw the curves of the experiments for the values in FILE, which may come from any method.
 
-    FILE is a CSV with the columns node and value, or source, target and value. Nodes are dropped best first, edges are
-    added best first. Items missing from FILE get the value 0. Rankings are scored with the softmax head, next to random
-    values and, for nodes, their degree.
+    FILE is a CSV file with the columns node and value, or source, target and value. Nodes are dropped best first, edges
+    are added best first. Items missing from FILE get the value 0. Rankings are scored with the softmax head, and
+    compared with random values and, for nodes, with the degree.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""pcwinter show, compare, report, datasets, completion: what a run found, and what there is to value."""
+"""pcwinter show, compare, report, datasets, completion: look at runs and at the public graphs."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ import click
 from pcwinter.cli.choices import RUN, at_home, data_option
 
 
-@click.command(short_help="Print the best and the worst, by class, by degree.")
+@click.command(short_help="Print the highest and lowest values of a run.")
 @click.argument("run", type=RUN, callback=at_home)
-@click.option("--top", type=int, default=10, show_default=True, help="Lines at each end of a table.")
+@click.option("--top", type=int, default=10, show_default=True, help="Number of lines at each end of a table.")
 @click.option(
     "--by",
     "--aggregate",
@@ -17,7 +17,7 @@ from pcwinter.cli.choices import RUN, at_home, data_option
     type=click.Choice(("own", "path")),
     default="own",
     show_default=True,
-    help="Sum the players of the node or edge itself, or all whose path contains it.",
+    help="Sum the node's or edge's own players, or all players whose path contains it.",
 )
 def show(run: Path, top: int, by: str) -> None:
     """Print the most and the least valuable nodes and edges of RUN, and values by class and by degree.
@@ -33,12 +33,12 @@ def show(run: Path, top: int, by: str) -> None:
     click.echo(tables.summary(read(run), top, by))
 
 
-@click.command(short_help="Say how far two runs agree.")
+@click.command(short_help="Compare the values of two runs.")
 @click.argument("a", type=RUN, callback=at_home)
 @click.argument("b", type=RUN, callback=at_home)
-@click.option("--top", type=int, default=10, show_default=True, help="Lines in the tables of differences.")
+@click.option("--top", type=int, default=10, show_default=True, help="Number of lines in the tables of differences.")
 def compare(a: Path, b: Path, top: int) -> None:
-    """Compare the values of two runs: rank correlation, overlap of the best, differences with error bars.
+    """Compare the values of two runs: rank correlation, overlap of the top ranks, differences with error bars.
 
     \b
     Example:
@@ -50,10 +50,10 @@ def compare(a: Path, b: Path, top: int) -> None:
     click.echo(tables.comparison(read(a), read(b), top))
 
 
-@click.command(short_help="Write a page to explore and to hand on.")
+@click.command(short_help="Write an HTML report of a run.")
 @click.argument("run", type=RUN, callback=at_home)
 def report(run: Path) -> None:
-    """Write report.html into RUN: one page with everything in it, to read, to explore and to hand on.
+    """Write report.html into RUN: one self-contained page to explore and to share.
 
     \b
     Example:
@@ -71,7 +71,7 @@ def report(run: Path) -> None:
 @click.command(short_help="List the public graphs.")
 @data_option
 def datasets(data: Path | None) -> None:
-    """List the public graphs that have a name: which are at hand, and where they come from.
+    """List the public graphs, whether they are on this machine, and where they come from.
 
     \b
     Example:
@@ -85,7 +85,7 @@ def datasets(data: Path | None) -> None:
 @click.command()
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def completion(shell: str) -> None:
-    """Print what makes SHELL complete commands, options and graphs.
+    """Print the completion script for SHELL. It completes commands, options and graphs.
 
     \b
     Example, in ~/.bashrc:

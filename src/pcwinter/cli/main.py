@@ -1,6 +1,6 @@
 """The command line: the group of commands, and errors as one sentence.
 
-Only click is imported at once. Each command imports what it needs, so that --help answers quickly.
+At first only click is imported. Each command imports what it needs, so that --help is fast.
 """
 
 import os
@@ -14,26 +14,26 @@ from pcwinter.cli.experiments import judge, reproduce
 from pcwinter.cli.look import compare, completion, datasets, report, show
 from pcwinter.cli.value import value
 
-EXPECTED = (ValueError, TypeError, OSError, FloatingPointError, RuntimeError, MemoryError)  # said in one sentence
+EXPECTED = (ValueError, TypeError, OSError, FloatingPointError, RuntimeError, MemoryError)  # reported in one sentence
 
 
 class InOrder(click.Group):
-    """A group that lists its commands in the order of the work."""
+    """A group that lists its commands in the order in which they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names in the order of this file."""
+        """Names in the order in which they were added."""
         return list(self.commands)
 
 
 @click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="pcwinter", message="pcwinter %(version)s")
 def cli() -> None:
-    """What every node and every edge of a graph is worth to a graph neural network (PC-Winter values).
+    """Find out what every node and edge of a graph is worth to a graph neural network (PC-Winter values).
 
     \b
       pcwinter value cora --out runs/cora      value a graph until the values have converged
-      pcwinter show runs/cora                  look at the values in the terminal
-      pcwinter report runs/cora                write runs/cora/report.html, a page to hand on
+      pcwinter show runs/cora                  print the values
+      pcwinter report runs/cora                write runs/cora/report.html, a page to share
     """
 
 
@@ -42,7 +42,7 @@ for command in (value, show, compare, report, reproduce, judge, datasets, comple
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit code: 2 with one sentence when something is wrong."""
+    """Run the command line and return the exit code; after an expected error, print one sentence and return 2."""
     try:
         code = cli.main(arguments, prog_name="pcwinter", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def as_options(sentence: str) -> str:
-    """A sentence of the library in the words of the command line: max_seconds=90 is --max-seconds 90 here."""
+    """A library message with command-line options instead of arguments: max_seconds=90 becomes --max-seconds 90."""
     names = {parameter.name for command in (value, reproduce, judge) for parameter in command.params if parameter.name}
     pattern = rf"\b({'|'.join(sorted(names, key=len, reverse=True))})\b(=(True|'[^']*'|[\w.]+))?"
 

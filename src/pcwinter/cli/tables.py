@@ -15,7 +15,7 @@ from pcwinter.values import utilities
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMATS = {"stderr": "{:.4f}", "errors": "{:+.1f}"}  # of floats; others are values, with sign
+FORMATS = {"stderr": "{:.4f}", "errors": "{:+.1f}"}  # of float columns; all others are values, printed with a sign
 WIDEST = 24  # characters of an id or of a name
 MEANING = {
     "accuracy": "A value is a share of validation accuracy: +0.0100 makes the model right on one more node in 100.",
@@ -26,7 +26,7 @@ MEANING = {
 
 
 def summary(run: Run, top: int = 10, by: str = "own") -> str:
-    """How the run ended, both ends of the ranking of nodes and of edges, and values by class and by degree."""
+    """How the run ended, the most and least valuable nodes and edges, and values by class and by degree."""
     top = whole_number("top", top, 1)
     nodes = _by(run.nodes, by).assign(**{"class": np.array(_names(run))[run.label], "degree": run.degree})
     parts = [_heading(run)]
@@ -44,7 +44,7 @@ def summary(run: Run, top: int = 10, by: str = "own") -> str:
     parts.append(f"Nodes by class\n{text(_grouped(nodes, 'class', run.label % len(_names(run))))}")
     parts.append(f"Nodes by degree in the training graph\n{text(_grouped(nodes, 'degree', _bins(run.degree)))}")
     unit = MEANING[run.story["asked"]["metric"]]
-    parts.append(f"{unit}\nstderr is the standard error from the sampling of orders alone.")
+    parts.append(f"{unit}\nstderr covers the sampling of orders only.")
     return "\n\n".join(parts)
 
 
@@ -61,7 +61,7 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
         settings.append(f"  head, as calibrated: {heads[0]} in A, {heads[1]} in B")
     lines.append("Different settings\n" + "\n".join(settings) if settings else "The settings are the same.")
     if a.story["fingerprint"] != b.story["fingerprint"]:
-        lines.append("The graphs are not the same: the following is about the nodes and edges that they share.")
+        lines.append("The graphs differ: only the nodes and edges that they share are compared.")
     pairs = {
         "nodes": _pair(a.nodes, b.nodes, ["node"]),
         "edges": _pair(_sorted_ends(a.edges), _sorted_ends(b.edges), ["source", "target"]),
@@ -76,7 +76,7 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
             size = (pair["errors"] if known else pair["A - B"]).abs()
             far = pair.loc[size.sort_values(ascending=False, kind="stable").index].head(top)
             far = far[far["A - B"] != 0]
-            how = "in standard errors" if known else "without error bars, because a run has one order only"
+            how = "in standard errors" if known else "without error bars, because a run has only one order"
             table = f"The {len(far):,} {things} that differ most, {how}\n{text(far)}"
             lines.append(table if len(far) else f"All {len(pair):,} {things} have the same values.")
     note = ""
@@ -93,20 +93,20 @@ def settings_of(a: Run, b: Run) -> dict[str, tuple[object, object]]:
 
 
 def known_graphs(data: str | PathLike[str] | None = None) -> str:
-    """Every graph that has a name: what it is, and where it is or comes from."""
+    """The public graphs: name, title, location and source."""
     lines = []
     for name, dataset in DATASETS.items():
         place = location(name, data=data)
         if dataset.family == "package":
             where = "in this package"
         else:
-            where = f"on this machine, in {place}" if place else "not on this machine: downloaded when it is used"
+            where = f"on this machine, in {place}" if place else "not on this machine; downloaded on first use"
         lines += [f"{name:<17} {dataset.title}", f"{'':<17} {where}", f"{'':<17} from {dataset.source}"]
     return "\n".join(lines)
 
 
 def text(table: "pd.DataFrame") -> str:
-    """A table of fixed width: signed values, short names, no control characters."""
+    """A fixed-width table with signed values, short names and no control characters."""
     shown = {}
     for name, column in table.items():
         if column.dtype == bool:
@@ -138,12 +138,12 @@ def _heading(run: Run) -> str:
 
 
 def _by(table: "pd.DataFrame", by: str) -> "pd.DataFrame":
-    """The table with its own values, or with its path values in their place."""
+    """The table with its own values, or with the path values instead."""
     return table.assign(value=table["value_path"], stderr=table["stderr_path"]) if by == "path" else table
 
 
 def _names(run: Run) -> list[str]:
-    """Names of the classes; the last stands for -1, unknown."""
+    """Names of the classes; the last one is for -1, unknown."""
     return [*run.classes, "unknown"]
 
 
@@ -169,7 +169,7 @@ def _grouped(nodes: "pd.DataFrame", by: str, key: Any) -> "pd.DataFrame":  # a c
 
 
 def _sorted_ends(edges: "pd.DataFrame") -> "pd.DataFrame":
-    """Edges whose ends come in the order of the alphabet: two graphs may number their nodes differently."""
+    """Edges with their ends in alphabetical order, because two graphs may number their nodes differently."""
     ends = np.sort(edges[["source", "target"]].to_numpy(dtype=str), axis=1)
     return edges.assign(source=ends[:, 0], target=ends[:, 1])
 
@@ -206,7 +206,7 @@ def _best(values: FloatArray, k: int) -> IntArray:
 
 
 def _spearman(a: FloatArray, b: FloatArray) -> float:
-    """Not a number when one of them is constant."""
+    """Spearman correlation; NaN if one of them is constant."""
     from scipy.stats import rankdata
 
     first, second = rankdata(a), rankdata(b)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _ratios(ctx: click.Context, param: click.Parameter, given: str) -> tuple[float, ...]:
-    """Text -> floats; what is admitted is checked where all options are."""
+    """Text -> floats; the library checks their range."""
     try:
         return tuple(float(part) for part in given.split(",")) if given else ()
     except ValueError:
@@ -28,7 +28,7 @@ def _ratios(ctx: click.Context, param: click.Parameter, given: str) -> tuple[flo
 
 
 def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """For the shell: names that begin so, and then files."""
+    """Completions for the shell: matching names, then files."""
     names = [CompletionItem(name) for name in DATASETS if name.startswith(incomplete)]
     return [*names, CompletionItem(incomplete, type="file")]
 
@@ -40,7 +40,7 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     type=RUN,
     callback=at_home,
     required=True,
-    help="Directory for the results; new, empty, or with --resume the run's own.",
+    help="Directory for the results: new or empty, or with --resume the directory of the run.",
 )
 @click.option(
     "--head",
@@ -62,16 +62,18 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     type=click.Choice(ORDERS),
     default="dfs",
     show_default=True,
-    help="Orders to average over: PC-Winter, PC-Winter-L, PC-Winter-P, Shapley.",
+    help="Orders to average over: these give PC-Winter, PC-Winter-L, PC-Winter-P and Shapley values.",
 )
 @click.option(
     "--truncation",
     default="",
     callback=_ratios,
     metavar="T1,T2",
-    help="Share of children left out at each depth, such as 0.5,0.7; none by default.",
+    help="Share of children that get no credit at each depth, such as 0.5,0.7; none by default.",
 )
-@click.option("--permutations", type=int, metavar="N", help="Draw exactly N orders, converged or not.")
+@click.option(
+    "--permutations", type=int, metavar="N", help="Draw exactly N orders, whether the values have converged or not."
+)
 @click.option(
     "--max-permutations",
     type=int,
@@ -87,7 +89,7 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     "--max-seconds",
     type=float,
     metavar="S",
-    help="Stop after S seconds of estimating, at the end of a block of orders; resumed runs add up.",
+    help="Stop at the end of the first block of orders after S seconds; earlier sessions of a resumed run count.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders.")
 @click.option(
@@ -95,31 +97,35 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     type=int,
     default=0,
     metavar="B",
-    help="Add error bars for the choice of validation nodes, from B resamplings.",
+    help="Resample the validation nodes B times, for error bars that cover their choice.",
 )
 @click.option(
     "--workers",
     type=int,
     default=1,
     show_default=True,
-    help="Number of processes; it changes the time and nothing else.",
+    help="Number of processes; it changes only the time.",
 )
 @click.option("--memory", type=int, metavar="MB", help="Limit the memory of the ridge head in each process.")
 @click.option(
-    "--max-players", type=int, default=10_000_000, show_default=True, help="Refuse a graph with more players than this."
+    "--max-players",
+    type=int,
+    default=10_000_000,
+    show_default=True,
+    help="Stop with an error if there are more players than this.",
 )
 @click.option("--penalty", type=float, help="Ridge penalty; calibrated by default.")
 @click.option("--bias", type=float, help="Size of the ridge head's constant feature; calibrated by default.")
 @click.option("--temperature", type=float, help="Temperature of the ridge head's probabilities; calibrated by default.")
-@click.option("--learning-rate", type=float, help="Of the softmax head; by default the paper's for this graph.")
-@click.option("--epochs", type=int, help="Of the softmax head; by default the paper's for this graph.")
-@click.option("--weight-decay", type=float, help="Of the softmax head; by default the paper's for this graph.")
+@click.option("--learning-rate", type=float, help="Learning rate of the softmax head; by default as in the paper.")
+@click.option("--epochs", type=int, help="Epochs of the softmax head; by default as in the paper.")
+@click.option("--weight-decay", type=float, help="Weight decay of the softmax head; by default as in the paper.")
 @click.option(
     "--features",
     type=click.Choice(FEATURES),
     default="row",
     show_default=True,
-    help="Scaling: rows that sum to 1, standardised columns (for signed features), or none.",
+    help="Scaling of the features: rows that sum to 1, standardised columns (for signed features), or none.",
 )
 @data_option
 @click.option("--resume", is_flag=True, help="Continue the run in --out, if there is one.")
@@ -128,7 +134,7 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
     """Value every node and edge of GRAPH.
 
     GRAPH is the name of a public graph (see `pcwinter datasets`), a folder with nodes.csv and edges.csv, or an .npz,
-    .graphml or .gml file. You can interrupt the run at any time; --resume continues to the same numbers.
+    .graphml or .gml file. You can interrupt a run at any time. With --resume it continues, to the same values.
 
     \b
     Examples:
@@ -154,7 +160,7 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
         for note in notes:
             click.echo(f"warning: {note}")
     with warnings.catch_warnings(), Display(stop, quiet=quiet, again="--resume") as display:
-        warnings.simplefilter("ignore")  # the warnings of the values are printed with them below
+        warnings.simplefilter("ignore")  # warnings about the values are printed below, with the values
         warnings.simplefilter("always", directory.CheckpointWarning)
         warnings.showwarning = lambda message, *_: display.say(f"warning: {message}")
         values = directory.run(
@@ -188,7 +194,7 @@ def _load(graph: str, data: Path | None, features: str) -> "Graph":
     if not Path(graph).expanduser().exists():
         from pcwinter._util.checks import did_you_mean
 
-        hint = did_you_mean(graph, DATASETS) or f": name a folder or file, or one of {', '.join(DATASETS)}"
+        hint = did_you_mean(graph, DATASETS) or f": give a folder or file, or one of {', '.join(DATASETS)}"
         raise FileNotFoundError(f"there is no graph {graph!r}{hint}")
     from pcwinter.graph.io.read import read_graph
 
@@ -196,7 +202,7 @@ def _load(graph: str, data: Path | None, features: str) -> "Graph":
 
 
 def _head(options: dict[str, Any]) -> "Callable[[Graph], str | Ridge | Softmax]":
-    """The head of a graph from its options, which are removed from the others."""
+    """A function that makes the head for a graph; removes the options of the head from `options`."""
     kind = options.pop("head")
     names = {
         "ridge": ("penalty", "bias", "temperature"),

@@ -1,8 +1,9 @@
 """Game -> values of the players: the mean marginal contribution over orders.
 
-moments    sums and squares, and what a number of orders adds up to
+moments    sums and squares over orders
 estimator  the loop over blocks of orders
 stopping   when to stop
+jobs       the protocols of a job and of a pool
 pools      where blocks of orders run
 processes  worker processes of this machine
 display    a progress line, and Ctrl-C

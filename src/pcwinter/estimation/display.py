@@ -1,7 +1,7 @@
 """Progress of a run -> one line on a terminal, or a log line every half minute elsewhere; and Ctrl-C.
 
-The first Ctrl-C ends the run after the block of orders under way, the second one ends the process at once. A thread
-handles both: compiled code may be busy for many seconds, and Python interrupts its main thread only between two calls.
+The first Ctrl-C ends the run after the current block of orders. The second one ends the process at once. A thread
+handles both, because Python cannot interrupt its main thread inside compiled code, which may run for many seconds.
 """
 
 import io
@@ -19,13 +19,13 @@ from typing import TextIO
 from pcwinter.estimation.stopping import USUAL, Progress, Rule
 
 LOG = 30.0  # seconds between log lines
-REFRESH = 0.5  # seconds between changes of the line on a terminal
-TREND = 5  # blocks that the forecast looks back on
+REFRESH = 0.5  # seconds between updates of the line on a terminal
+TREND = 5  # recent blocks that the forecast uses
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def now_and_then(say: Callable[[str], None], what: str) -> Callable[[int, int], None]:
-    """A function that says every half minute how many are done, and of how many."""
+    """A function of (done, total) that reports progress every half minute."""
     last = time.perf_counter()
 
     def tell(done: int, of: int) -> None:
@@ -38,10 +38,11 @@ def now_and_then(say: Callable[[str], None], what: str) -> Callable[[int, int], 
 
 
 class Display:
-    """What a person sees while a run lasts, and what Ctrl-C does; use it in a `with` statement.
+    """The progress line of a run, and the handling of Ctrl-C; use it in a `with` statement.
 
-    Pass the display as the `progress` of `value` or `run`, and `stop | display.interrupted` as the rule. `stop` is the
-    rule that ends the run otherwise. `again` says how to continue after an interruption.
+    Pass the display as the `progress` of `value` or `run`, and `stop | display.interrupted` as its stopping rule.
+    `stop` is the rule that ends the run otherwise. `quiet` prints nothing. `stream` is where to print, stderr by
+    default. `again` tells the user how to continue after an interruption.
     """
 
     def __init__(
@@ -55,11 +56,11 @@ class Display:
         self.tolerance, self.max_seconds = stop.settings.get("tolerance"), stop.settings.get("max_seconds")
         self.limit, self.again = stop.limit, again
         self.interrupted = Rule(self._interrupted)
-        self.stream = stream or sys.stderr or io.StringIO()  # there is none when it was closed
+        self.stream = stream or sys.stderr or io.StringIO()  # sys.stderr is None if it was closed
         self.quiet, self.live = quiet, self.stream.isatty()
         self.comma = " · " if (self.stream.encoding or "utf-8").lower().startswith("utf") else ", "
-        self.signal = 0  # the one that came
-        self.sentence: str | None = None  # the status of a run that it ended
+        self.signal = 0  # the first signal that arrived
+        self.sentence: str | None = None  # the status of an interrupted run
         self.history: list[Progress] = []  # the last blocks of this process
         self.began = time.perf_counter()
         self.over = threading.Event()
@@ -100,7 +101,7 @@ class Display:
         self._clear()
 
     def line(self, seconds: float) -> str:
-        """The state of the run in one line, `seconds` after its beginning."""
+        """The state of the run in one line, `seconds` after its start."""
         if not self.history:
             patience = "; the first run compiles its inner loops, which takes about a minute" if seconds > 5 else ""
             return f"starting, {clock(seconds)}{patience}"
@@ -115,7 +116,7 @@ class Display:
         return self.comma.join(parts)
 
     def left(self) -> float | None:
-        """Seconds until the end, None if unknown: the change of the values falls like 1 / orders."""
+        """Estimated seconds until the end, or None; the change of the values falls like 1 / orders."""
         now = self.history[-1]
         orders = float("inf") if self.limit is None else float(self.limit)
         if self.tolerance is not None:
@@ -139,7 +140,7 @@ class Display:
             self.say(f"Stopped at once: {self.again} continues from the last checkpoint.")
             os._exit(128 + which)
         self.signal = which
-        self.say("Stopping after the orders under way, which are saved. Press Ctrl-C again to stop at once.")
+        self.say("Stopping after the current block of orders, which will be saved. Press Ctrl-C again to stop at once.")
 
     def _tick(self) -> None:
         while not self.over.wait(REFRESH if self.live else LOG):
@@ -150,7 +151,7 @@ class Display:
                 self._write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
     def say(self, sentence: str) -> None:
-        """Print a line of its own, above the progress line."""
+        """Print a sentence on a separate line, above the progress line."""
         if not self.quiet:
             self._clear()
             self._write(f"{sentence}\n")
@@ -166,11 +167,11 @@ class Display:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as people say them: 0:07, 12:30, 3:05:00."""
+    """Seconds as minutes or hours: 0:07, 12:30, 3:05:00."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 def _ignore(which: int, frame: FrameType | None) -> None:
-    """Do nothing: the byte that the signal leaves in the pipe is enough."""
+    """Do nothing: the byte that the signal writes into the pipe is enough."""

@@ -2,8 +2,8 @@
 
     psi_p = mean over orders of U(before p, p) - U(before p)
 
-Order k is drawn from child k of the seed, and orders are added up in blocks of fixed size, block after block: the
-numbers depend on the seed alone. `states` is the loop; its caller decides when to save, display and stop.
+Order k is drawn from child k of the seed, and orders are added up in blocks of fixed size, one block after another. So
+the numbers depend only on the seed. `states` is the loop; its caller decides when to save, display and stop.
 """
 
 import time
@@ -24,8 +24,8 @@ from pcwinter.estimation.stopping import WINDOW, Progress, Rule
 from pcwinter.game.detail import make_parts
 from pcwinter.game.protocol import Detailed, Game, Order, Preparable, check_order, marginals
 
-NOT_MET = "the stopping rule has a limit, but its check was not met there: correct one of them"
-BLOCK = 10  # orders; divides WINDOW, and is never derived from the number of workers
+NOT_MET = "the limit of the stopping rule was reached, but its check did not stop the run: make limit and check agree"
+BLOCK = 10  # orders; divides WINDOW, and does not depend on the number of workers
 Levels = Mapping[str, Incidence]
 Draw = Callable[[np.random.Generator], Order]
 
@@ -59,7 +59,7 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[
     walk, parts = game.walk, None
     if detail:
         if not isinstance(game, Detailed):
-            raise TypeError(f"{type(game).__name__} has no parts, so there is no detail: leave out the bootstrap")
+            raise TypeError(f"{type(game).__name__} does not split utilities into parts: leave out the bootstrap")
         parts = make_parts(sp.csr_array(sp.vstack([levels[name] for name in detail])), game.n_parts)
         walk = partial(game.walk, parts=parts)
     total: Tally | None = None
@@ -73,7 +73,7 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[
         one = Tally(moments, {}, int(order.visited.sum()), walked.evaluations, walked.baselines)
         total = one if total is None else total + one
     if total is None:
-        raise ValueError("there are no orders to walk")
+        raise ValueError("orders is empty: pass at least one order")
     if parts is None:
         return total
     ends = np.cumsum([levels[name].shape[0] for name in detail])
@@ -82,30 +82,30 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[
 
 
 def block_of_orders(draw: Draw, seed: int, begin: int, end: int) -> Iterable[Order]:
-    """Orders `begin` to `end` - 1 of a run: order k owns child k of the seed."""
+    """Orders `begin` to `end` - 1 of a run; order k uses child k of the seed."""
     for k in range(begin, end):
         yield draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """An estimate after some blocks. What comes next depends on nothing else, so a run can continue from here."""
+    """An estimate after some blocks. It is all that a run needs to continue."""
 
     total: Tally
-    halves: tuple[Moments, Moments | None]  # of the level that is watched, from the even and from the odd blocks
-    recent: tuple[FloatArray, ...]  # its values after the last blocks, back to WINDOW orders ago
+    halves: tuple[Moments, Moments | None]  # of the watched level, from the even and from the odd blocks
+    recent: tuple[FloatArray, ...]  # values of the watched level after the last blocks, back to WINDOW orders ago
     change: tuple[float, ...]  # the convergence measure after each block
     seconds: float  # spent on estimating
 
     @property
     def whole(self) -> bool:
-        """Whether all blocks are complete; a run can continue only from there."""
+        """Whether the last block is complete; a run can continue only from a complete block."""
         return self.total.orders % BLOCK == 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """The orders of a run; as a job it turns a block of them into a tally, in any process."""
+    """The orders of a run. As a job, it turns a block of orders into a tally, in any process."""
 
     game: Game
     draw: Draw
@@ -140,7 +140,7 @@ class Sample:
         return replace(after, change=(*state.change, self.progress(after).change))
 
     def progress(self, state: State) -> Progress:
-        """What a stopping rule sees of a state."""
+        """What a stopping rule sees after a block."""
         watched, unit = state.total.levels[self.watch], self.game.unit
         complete = len(state.recent) == WINDOW // BLOCK + 1 and state.whole
         even, odd = state.halves
@@ -162,15 +162,16 @@ class Sample:
 def states(
     sample: Sample, *, limit: int | None = None, workers: int | Pool = 1, begin: State | None = None
 ) -> Generator[State]:
-    """The state after every block of orders, `begin` first if it is given; ends at `limit` orders or never.
+    """The state after every block of orders, starting with `begin` if it is given, up to `limit` orders or forever.
 
-    To begin from a state leads to the same bits as never to have stopped. Close the generator to stop the workers.
+    A run that starts from a state ends with the same bits as one that never stopped. Close the generator to stop the
+    workers.
     """
     done, before = 0, 0.0
     if begin is not None:
         done, before = begin.total.orders, begin.seconds
         if limit is not None and done > limit:
-            raise ValueError(f"the run has {done:,} orders already, more than the {limit:,} that are asked for now")
+            raise ValueError(f"the run already has {done:,} orders, but the limit is now {limit:,}: raise the limit")
         yield begin
     state = begin
     sample.prepare()
@@ -195,10 +196,10 @@ def estimate(
 ) -> Estimate:
     """Estimate the values of any game.
 
-    `draw` makes an order from a random generator, see `sampler`. Orders are drawn until the rule `stop` is met by the
-    values of the level `watch`. `levels` are 0/1 matrices (rows, players) whose rows get values of their own, by name.
-    `seed` is the seed of the orders. `workers` is the number of processes; it does not change the values.
-    `progress(now)` is called after every block of orders.
+    `game` is the game. `draw` takes a random generator and returns an order, see `sampler`. Orders are drawn until the
+    rule `stop` is met by the values of the level `watch`. `levels` maps names to 0/1 matrices (rows, players); each row
+    gets a value, the sum of its players. `seed` is the seed of the orders. `workers` is the number of processes; it
+    does not change the values. `progress(now)` is called after every block of orders.
     """
     sample = Sample(game, draw, levels or {}, seed, watch=watch)
     with closing(states(sample, limit=stop.limit, workers=workers)) as found:
@@ -213,7 +214,7 @@ def estimate(
 
 @one_thread()
 def exact(game: Game, orders: Iterable[Order], *, levels: Levels | None = None) -> Estimate:
-    """Values from a complete enumeration of `orders`, all equally likely; `levels` as in `estimate`."""
+    """Exact values of `game` from all its `orders`, each equally likely; `levels` is as in `estimate`."""
     began = time.perf_counter()
     total = tally(game, orders, levels or {})
     status = f"All {total.orders:,} orders were enumerated: the values are exact."
@@ -223,8 +224,8 @@ def exact(game: Game, orders: Iterable[Order], *, levels: Levels | None = None) 
 def bootstrap_stderr(detail: FloatArray, orders: int, replicates: int, seed: int) -> FloatArray:
     """(n,) standard deviation of the values over resampled validation nodes.
 
-    `detail` (n, v) holds sums over `orders` by validation node, so a replicate is one product with
-    the counts of a multinomial draw.
+    `detail`, (n, v), holds sums over `orders` orders by validation node, so a replicate is one product with the counts
+    of a multinomial draw.
     """
     v = detail.shape[1]
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))

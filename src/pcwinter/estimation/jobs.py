@@ -1,7 +1,7 @@
-"""The seam for other machines: a job is a function of a block of orders, a pool runs it.
+"""Job and Pool: a job is a function of a block of orders, and a pool runs it.
 
-A pool answers in the order of the blocks, whichever finishes first. So nothing that is built on its answers can depend
-on the number of workers. To run elsewhere, on a cluster say, write another `Pool`.
+A pool returns answers in the order of the blocks, whichever finishes first, so results cannot depend on the number of
+workers. To run elsewhere, for example on a cluster, write another `Pool`.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -14,10 +14,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Job(Protocol[T_co]):
-    """A function of a block whose answer depends on the block alone."""
+    """A function of a block whose answer depends only on the block."""
 
     def prepare(self) -> None:
-        """Compute what all blocks share; called once, before the job goes to other processes."""
+        """Compute what all blocks share; called once, before the job is sent to other processes."""
 
     def __call__(self, begin: int, end: int) -> T_co:
         """The answer for the orders `begin` to `end` - 1."""
@@ -25,17 +25,17 @@ class Job(Protocol[T_co]):
 
 @runtime_checkable
 class Pool(Protocol):
-    """Where blocks run: the seam for other machines."""
+    """Where blocks run."""
 
     def run(self, job: Job[T], blocks: Iterable[Block]) -> Generator[T]:
-        """What the job makes of each block, in the order of the blocks; `blocks` may be endless.
+        """The job's answer for each block, in the order of the blocks; `blocks` may be infinite.
 
-        Closing the generator drops what is under way. An error in a block is raised in its turn.
+        Closing the generator drops unfinished blocks. An error in a block is raised when its answer is due.
         """
 
 
 def blocks(limit: int | None, size: int, begin: int = 0) -> Iterator[Block]:
-    """Numbers `begin` to `limit`, or without end, in blocks of a size that never depends on the workers."""
+    """Blocks of `size` numbers from `begin` to `limit`, or forever; they do not depend on the number of workers."""
     for first in count(begin, size):
         if limit is not None and first >= limit:
             return

@@ -1,6 +1,6 @@
-"""Marginal contributions -> sums: what a number of orders adds up to.
+"""Marginal contributions -> Moments and Tally: sums and squares over orders.
 
-Sums of players (nodes, edges) have moments of their own, because the players of one order are correlated.
+Sums of players (nodes, edges) need separate moments, because the contributions in one order are correlated.
 """
 
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from pcwinter._util.arrays import FloatArray, UnitArray
 class Moments:
     """Count, sum and spread, in units of the game.
 
-    Accuracy comes in whole numbers, and so does all that is kept of it: adding is exact. For other metrics squares
-    are taken from the mean, since n squares - total^2 would lose what is small beside the mean.
+    Accuracy is counted in integers, so its sums are exact. For other metrics, squares are taken about the mean, because
+    n squares - total^2 would lose digits when the spread is much smaller than the mean.
     """
 
     n: int
@@ -38,7 +38,7 @@ class Moments:
         return np.asarray(self.total / self.n * unit, dtype=np.float64)
 
     def stderr(self, unit: float) -> FloatArray:
-        """Standard errors of the means in plain numbers; not a number after a single order."""
+        """Standard errors of the means in plain numbers; NaN after a single order."""
         if self.n < 2:
             return np.full(len(self.total), np.nan)
         squares = self.squares
@@ -49,11 +49,11 @@ class Moments:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tally:
-    """What a number of orders added up to; tallies of disjoint orders add."""
+    """The sums over some orders; tallies of disjoint orders can be added."""
 
-    levels: dict[str, Moments]  # "player", and one for every level
-    detail: dict[str, FloatArray]  # (rows of the level, v) sums by validation node, of the levels asked for
-    visited: int  # players that the orders visited, null ones included
+    levels: dict[str, Moments]  # "player", and every other level
+    detail: dict[str, FloatArray]  # (rows of the level, v) sums by validation node, for the requested levels
+    visited: int  # players that the orders visited, including null players
     evaluations: int
     baselines: int
 

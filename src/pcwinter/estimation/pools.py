@@ -10,21 +10,21 @@ from pcwinter._util.checks import whole_number
 from pcwinter.estimation.jobs import Block, Job, Pool, T, blocks
 from pcwinter.estimation.processes import Processes
 
-Told: TypeAlias = Callable[[int, int], None]  # how many are done, and of how many
+Told: TypeAlias = Callable[[int, int], None]  # (done, total)
 
 
 class Here:
-    """The process itself, one block after the other."""
+    """A pool that runs blocks in this process, one after another."""
 
     def run(self, job: Job[T], blocks: Iterable[Block]) -> Generator[T]:
-        """What the job makes of each block."""
+        """The job's answer for each block."""
         for begin, end in blocks:
             yield job(begin, end)
 
 
 @contextmanager
 def open_pool(workers: int | Pool) -> Iterator[Pool]:
-    """A pool for one run: this process for 1, else so many processes; a pool that is given stays as it is."""
+    """A pool for one run: this process if `workers` is 1, otherwise `workers` processes. A pool is returned as is."""
     if isinstance(workers, Pool):
         yield workers
         return
@@ -41,7 +41,7 @@ def open_pool(workers: int | Pool) -> Iterator[Pool]:
 
 
 def gather(workers: int | Pool, job: Job[T], n: int, size: int, told: Told | None = None) -> list[T]:
-    """What the job makes of the numbers below n, in blocks."""
+    """The job's answers for the numbers below n, in blocks of `size`; `told(done, n)` is called after each block."""
     found: list[T] = []
     with open_pool(workers) as pool, closing(pool.run(job, blocks(n, size))) as answers:
         for answer in answers:

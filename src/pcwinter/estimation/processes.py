@@ -1,8 +1,8 @@
 """Job -> worker processes of this machine.
 
-Worker processes read the arrays of a job from one file that they all map. Otherwise each shares only a pipe with the
-process that started it. When that process ends, however it ends, the pipe closes, and the worker removes the files and
-exits. What passes between the processes is pickled; none of it outlives the run.
+Worker processes map the arrays of a job from one shared file. Apart from that, each shares only a pipe with the process
+that started it. When that process ends, for whatever reason, the pipe closes, and the worker removes the files and
+exits. Messages between the processes are pickled; no pickle outlives the run.
 """
 
 import faulthandler
@@ -27,11 +27,11 @@ from threadpoolctl import threadpool_limits
 
 from pcwinter.estimation.jobs import Block, Job, T
 
-AHEAD = 3  # blocks per worker that may be under way or wait for an earlier one
-DEATHS = 3  # processes that a block may cost before the run gives up
-ALIGNMENT = 64  # bytes; sums of a misaligned copy can have other bits
+AHEAD = 3  # blocks per worker that may be running, or waiting for an earlier block
+DEATHS = 3  # workers that may die on the same block before the run fails
+ALIGNMENT = 64  # bytes; sums over a misaligned copy can have different bits
 THREADS = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # idle threads cost memory
-# Let glibc keep what an order gives back, for the next order: to get it anew is 5% of the time. Others ignore this.
+# Let glibc keep freed memory for the next order: allocating it again costs 5% of the time. Other systems ignore this.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
 BLOCK, SIZE = struct.Struct("<qq"), struct.Struct("<q")
 
@@ -40,12 +40,12 @@ Request: TypeAlias = tuple[Block, "SimpleQueue[Answer]"]  # and where the answer
 
 
 class Processes:
-    """Worker processes of this machine, for one run; they start to import when the pool is made."""
+    """Worker processes of this machine, for one run; they start importing as soon as the pool is made."""
 
     def __init__(self, n: int, folder: Path) -> None:
         self.folder = folder
         self.workers: list[Worker] = []
-        self.asked: SimpleQueue[Request | None] = SimpleQueue()  # None: there will be no more
+        self.asked: SimpleQueue[Request | None] = SimpleQueue()  # None means that there are no more
         try:
             for k in range(n):
                 self.workers.append(Worker(folder, folder / f"worker-{k}.log"))
@@ -54,9 +54,9 @@ class Processes:
             raise
 
     def run(self, job: Job[T], blocks: Iterable[Block]) -> Generator[T]:
-        """What the job makes of each block; a block whose worker dies is given to a new one."""
+        """The job's answer for each block; if a worker dies, a new one repeats its block."""
         if any(worker.ended for worker in self.workers):
-            raise RuntimeError("this pool has ended, as every pool does after one run: open a new one")
+            raise RuntimeError("this pool has ended, because a pool serves only one run: open a new one")
         job.prepare()
         share(job, self.folder)
         pending: deque[SimpleQueue[Answer]] = deque()
@@ -68,8 +68,8 @@ class Processes:
                 raise error
             return cast("T", value)
 
-        # An interrupt can come between any two steps. These queues have no lock that it could leave locked behind it,
-        # as it can with those of `concurrent.futures`: then the end of the pool would wait for ever.
+        # An interrupt can arrive between any two steps. It cannot leave a lock of these queues locked. With
+        # `concurrent.futures` it can, and closing the pool would then wait forever.
         try:
             for worker in self.workers:
                 thread = threading.Thread(target=worker.serve, args=(self.asked,), daemon=True)
@@ -88,27 +88,27 @@ class Processes:
                 thread.join()
 
     def end(self) -> None:
-        """Kill the processes, whatever they do."""
+        """Kill the processes, even if they are busy."""
         self.asked.put(None)
         for worker in self.workers:
             worker.end()
 
 
 class Worker:
-    """The near side of a worker process."""
+    """A worker process, seen from the process that started it."""
 
     def __init__(self, folder: Path, log: Path) -> None:
         self.folder, self.log = folder, log
-        self.lock = threading.Lock()  # `end` comes from another thread than `ask`
+        self.lock = threading.Lock()  # `end` and `ask` are called in different threads
         self.ended = False
         self.process = self._start()
 
     def serve(self, asked: "SimpleQueue[Request | None]") -> None:
-        """Answer requests, in a thread that waits for the process, until there is None, which is passed on."""
+        """Answer requests, in a thread that waits for the process, until None arrives; leave None for other workers."""
         for block, answered in iter(asked.get, None):
             try:
                 answered.put((self.ask(block), None))
-            except BaseException as error:  # raised again in its turn
+            except BaseException as error:  # raised again when the answer is due
                 answered.put((None, error))
         asked.put(None)
 
@@ -124,12 +124,12 @@ class Worker:
                 raise error
             return answer
         raise RuntimeError(
-            f"a worker process died {DEATHS} times in a row on numbers {block[0]} to {block[1] - 1}, perhaps for want "
-            f"of memory: try fewer workers, or workers=1. Its last words: {self._last_words()}"
+            f"a worker process died {DEATHS} times in a row on numbers {block[0]} to {block[1] - 1}, perhaps because "
+            f"memory ran out: try fewer workers, or workers=1. Its last output: {self._last_words()}"
         )
 
     def end(self) -> None:
-        """Kill the process, for good."""
+        """Kill the process, and do not start another."""
         with self.lock:
             self.ended = True
             _bury(self.process)
@@ -143,12 +143,12 @@ class Worker:
     def _restart(self) -> None:
         with self.lock:
             if self.ended:
-                raise RuntimeError("the pool of worker processes has ended")
+                raise RuntimeError("this pool of worker processes has ended: open a new one")
             _bury(self.process)
             self.process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        # Only the path is given: a script that starts workers is not run again in each of them.
+        # Only the path is passed on, so that workers do not run the user's script again.
         start = f"from {__name__} import serve; serve({str(self.folder)!r})"
         code = f"import sys; sys.path[:] = {sys.path!r}; {start}"
         with self.log.open("ab") as log:
@@ -158,7 +158,7 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env={**MALLOC, **os.environ, **THREADS},
-                start_new_session=True,  # Ctrl-C at the terminal is for the process that started us
+                start_new_session=True,  # Ctrl-C at the terminal must reach only the process that started us
             )
 
     def _last_words(self) -> str:
@@ -167,7 +167,7 @@ class Worker:
 
 
 def share(job: Job[object], folder: Path) -> None:
-    """Write a job for other processes: its arrays as they are, one after the other, and all else beside them."""
+    """Write a job for other processes: its raw arrays into one file, everything else into another."""
     buffers: list[pickle.PickleBuffer] = []
     try:
         rest = cloudpickle.dumps(job, protocol=5, buffer_callback=buffers.append)
@@ -185,9 +185,9 @@ def share(job: Job[object], folder: Path) -> None:
 
 
 def load(folder: Path) -> Job[Any]:
-    """The job that `share` wrote. Its arrays are mapped: read by all processes, copied page by page if written to.
+    """The job that `share` wrote. Its arrays are mapped: processes share each page until one of them writes to it.
 
-    They can be written to exactly if they could before, since compiled code is kept by the types of its arguments.
+    An array is writable if it was before, because compiled code is cached by the types of its arguments.
     """
     places, rest = pickle.loads((folder / "job").read_bytes())
     with (folder / "arrays").open("rb") as file:
@@ -199,12 +199,12 @@ def load(folder: Path) -> Job[Any]:
 
 
 def serve(name: str) -> None:
-    """The far side of `Worker`: answer block after block until the pipe ends."""
+    """The main loop of a worker process: answer one block after another until the pipe closes."""
     folder = Path(name)
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    os.dup2(2, 1)  # what a game prints goes to the log, not among the answers
+    os.dup2(2, 1)  # what a game prints goes to the log, not into the answers
     faulthandler.enable()
     inbox: SimpleQueue[Block] = SimpleQueue()
     threading.Thread(target=_listen, args=(requests, inbox, folder), daemon=True).start()
@@ -214,9 +214,9 @@ def serve(name: str) -> None:
         try:
             if job is None:
                 job = load(folder)
-                threadpool_limits(1, user_api="blas")  # for good, now that all libraries are loaded
+                threadpool_limits(1, user_api="blas")  # permanent, now that all libraries are loaded
             answer = cloudpickle.dumps((job(*block), None))
-        except BaseException as error:  # raised again where it was asked for
+        except BaseException as error:  # raised again in the process that asked
             answer = _pack(error)
         try:
             answers.write(SIZE.pack(len(answer)))
@@ -227,7 +227,7 @@ def serve(name: str) -> None:
 
 
 def _listen(requests: IO[bytes], inbox: "SimpleQueue[Block]", folder: Path) -> None:
-    """Hear the end of the pipe at once, even while a block is under way."""
+    """Notice at once when the pipe closes, even while a block is running."""
     while True:
         try:
             begin, end = BLOCK.unpack(_read(requests, BLOCK.size))
@@ -242,7 +242,7 @@ def _leave(folder: Path) -> NoReturn:
 
 
 def _pack(error: BaseException) -> bytes:
-    """The error with the place where it happened as a note; in words alone if it cannot be sent."""
+    """The pickled error, with its traceback as a note; only its message if the error cannot be pickled."""
     error.add_note(f"in a worker process:\n{traceback.format_exc()}")
     try:
         packed: bytes = cloudpickle.dumps((None, error))
@@ -269,5 +269,5 @@ def _bury(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.wait()
     for pipe in _pipes(process):
-        with suppress(OSError):  # a request that nobody reads any more
+        with suppress(OSError):  # a request that the process did not read
             pipe.close()

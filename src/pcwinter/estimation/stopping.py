@@ -1,8 +1,8 @@
 """Progress of an estimate -> stop or continue; rules compose with `|` and `&`.
 
-A rule that is met answers with a sentence, which becomes the status of the result; otherwise it answers None. Rules are
-checked after every block of orders, always in the sequence of the orders, so they do not depend on the number of
-workers. Only `seconds` depends on the machine.
+A rule returns None to continue, or a sentence to stop; the sentence becomes the status of the result. Rules are checked
+after every block, in the sequence of the orders, so they do not depend on the number of workers. Only `seconds` depends
+on the machine.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ WINDOW = 20  # orders between the two estimates that `converged` compares
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Progress:
-    """What is known after a block of orders; values are those of the nodes, or of the players of a bare game."""
+    """The estimate after a block of orders. Values are those of the nodes, or in `estimate` those of the players."""
 
     orders: int
     seconds: float
@@ -39,11 +39,15 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When to stop: `check` returns None to continue, or a sentence that says why the run stopped."""
+    """When to stop: `check` returns None to continue, or a sentence that says why the run stopped.
+
+    `limit` is the number of orders at which `check` always stops the run, or None. `settings` is a record of the
+    parameters, by name.
+    """
 
     check: Callable[[Progress], str | None]
-    limit: int | None = None  # the rule is met at exactly this many orders, whatever happens
-    settings: dict[str, float] = field(default_factory=dict)  # what was asked for, by name; for the record
+    limit: int | None = None
+    settings: dict[str, float] = field(default_factory=dict)
 
     def __or__(self, other: "Rule") -> "Rule":
         limits = [rule.limit for rule in (self, other) if rule.limit is not None]
@@ -62,16 +66,18 @@ class Rule:
 
 
 def permutations(n: int) -> Rule:
-    """Exactly `n` orders."""
+    """Draw exactly `n` orders."""
     n = whole_number("permutations", n, 1)
-    sentence = f"All {n:,} orders that were asked for were drawn."
+    sentence = f"All {n:,} requested orders were drawn."
     return Rule(lambda p: sentence if p.orders >= n else None, n, {"permutations": n})
 
 
 def at_most(n: int) -> Rule:
     """Stop after `n` orders, even if no other rule is met."""
     n = whole_number("max_permutations", n, 1)
-    sentence = f"The limit of {n:,} orders was reached before any other rule was met: raise the limit, or ask for less."
+    sentence = (
+        f"The limit of {n:,} orders was reached before any other rule was met: raise it, or loosen the other rules."
+    )
     return Rule(lambda p: sentence if p.orders >= n else None, n, {"max_permutations": n})
 
 
@@ -91,17 +97,17 @@ def evaluations(n: int) -> Rule:
     n = whole_number("evaluations", n, 1)
 
     def check(p: Progress) -> str | None:
-        done = f"{p.evaluations:,} utilities were computed; at least {n:,} were asked for."
+        done = f"{p.evaluations:,} utilities were computed; at least {n:,} were requested."
         return done if p.evaluations >= n else None
 
     return Rule(check, settings={"evaluations": n})
 
 
 def converged(tolerance: float = 0.05, *, literal: bool = False) -> Rule:
-    """The paper's rule, well-defined: sum |v_t - v_(t - 20)| / sum |v_t| is below `tolerance`.
+    """Stop when sum |v_t - v_(t - 20)| / sum |v_t| is below `tolerance`: the paper's rule, made well-defined.
 
-    `literal` takes the mean of |v_t - v_(t - 20)| / |v_t| instead, with 0 / 0 = 0, as the paper writes it;
-    it is never met while a value passes through exactly 0.
+    With `literal`, the mean of |v_t - v_(t - 20)| / |v_t| is used, as in the paper, with 0 / 0 = 0. It is infinite
+    if a value became exactly 0 within the last 20 orders.
     """
     tolerance = number("tolerance", tolerance)
 
@@ -118,7 +124,7 @@ def converged(tolerance: float = 0.05, *, literal: bool = False) -> Rule:
 
 
 def largest_stderr(bound: float) -> Rule:
-    """No value has a standard error above `bound`."""
+    """Stop when no value has a standard error above `bound`."""
     bound = number("largest_stderr", bound)
 
     def check(p: Progress) -> str | None:
@@ -129,10 +135,10 @@ def largest_stderr(bound: float) -> Rule:
 
 
 def rank_stability(correlation: float = 0.95) -> Rule:
-    """Values from the even and from the odd blocks agree: Spearman correlation of at least `correlation`."""
+    """Stop when values from the even and the odd blocks have a Spearman correlation of at least `correlation`."""
     if number("rank_stability", correlation) > 1:
         raise ValueError(f"rank_stability is {correlation}, expected a correlation above 0 and at most 1")
-    from scipy.stats import rankdata  # here, because it takes longer to import than all else together
+    from scipy.stats import rankdata  # here, because importing it takes longer than everything else together
 
     def check(p: Progress) -> str | None:
         first, second = (rankdata(half) for half in p.halves)
@@ -142,7 +148,7 @@ def rank_stability(correlation: float = 0.95) -> Rule:
         if rho < correlation:
             return None
         return (
-            f"The ranks of two halves of the orders agree: Spearman correlation {rho:.3f} (asked for {correlation:g})."
+            f"The ranks from two halves of the orders agree: Spearman correlation {rho:.3f} (required {correlation:g})."
         )
 
     return Rule(check, settings={"rank_stability": correlation})
@@ -160,7 +166,7 @@ TOLERANCE, MOST = 0.05, 2_000  # the defaults of `value`
 USUAL = converged(TOLERANCE) | at_most(MOST)
 
 
-_exactly = permutations  # `choose` has an option of the same name
+_exactly = permutations  # `choose` has an argument of the same name
 
 
 def choose(
@@ -170,7 +176,7 @@ def choose(
     tolerance: float | None,
     max_seconds: float | None,
 ) -> Rule:
-    """The rule that the options of `value` ask for; refuses options that would have no effect."""
+    """The rule that these arguments of `value` describe; raises an error if one would have no effect."""
     given = {
         "permutations": permutations,
         "max_permutations": max_permutations,
@@ -182,7 +188,7 @@ def choose(
         if not isinstance(stop, Rule):
             raise ValueError(f"stop is {stop!r}, expected a rule such as pcwinter.stopping.converged()")
         if given:
-            raise ValueError(f"{next(iter(given))} and stop both say when to stop: give one of them")
+            raise ValueError(f"{next(iter(given))} and stop both say when to stop: pass only one of them")
         return stop
     if permutations is None:
         rule = converged(TOLERANCE if tolerance is None else tolerance)

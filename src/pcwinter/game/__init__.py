@@ -3,7 +3,7 @@
 protocol    Game, Order, Walk, SetGame; independent of graphs
 detail      marginal contributions by validation node
 tree        ContributionTree: the players
-orders      the sequences in which players may join
+orders      the sequences in which players can join
 metrics     scores of the validation nodes -> utility
 coalitions  players that joined -> rows of the labelled nodes
 problem     Problem and GraphGame: the input of a head, and the game

@@ -1,4 +1,4 @@
-"""Steps of a walk -> marginal contributions by validation node, which the bootstrap over these nodes needs."""
+"""Steps of a walk -> marginal contributions by validation node, for the bootstrap over these nodes."""
 
 from typing import NamedTuple
 

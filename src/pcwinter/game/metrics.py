@@ -19,7 +19,7 @@ ACCURACY, MACRO_F1, PROBABILITY, LOG_LIKELIHOOD = range(4)
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric: its name, and how the numbers of the compiled code become utilities."""
+    """A metric: its name, and how the numbers from compiled code become utilities."""
 
     name: str
     code: int

@@ -19,8 +19,7 @@ from pcwinter.game.detail import Parts
 class Order:
     """All players, in the sequence in which they join the coalition.
 
-    Consecutive players that are not visited form one silent step: they join together, and no player gets credit for
-    the change.
+    Consecutive players that are not visited form one silent step: they join together, and nobody gets credit.
     """
 
     players: IntArray  # (p,)
@@ -133,6 +132,6 @@ def check_order(game: Game, order: Order) -> None:
     n, places = game.n_players, len(order.players)
     if places != n or (np.bincount(order.players, minlength=n) != 1).any():
         raise ValueError(
-            f"an order of length {places} does not contain each of the {n} players of the game once: "
+            f"an order of length {places} does not contain each of the {n} players of the game exactly once: "
             "draw orders from the tree of this game"
         )

@@ -1,10 +1,10 @@
 """Graph -> ContributionTree: the players of the game in pre-order, so that every subtree is a slice.
 
-A player is a path (r, v1, ..., vk), 0 <= k <= K, from a labelled node r along edges of the
-training graph; a path may turn back. The player's node is the last node; its parent is the path without that node.
+A player is a path (r, v1, ..., vk), 0 <= k <= K, from a labelled node r along edges of the training graph. A path may
+turn back. The player's node is the last node of the path; its parent is the path without that node.
 
-A player contributes its last step {u, v} only if its depth is 1 + min(dist(r, u), dist(r, v));
-every other player, and every descendant of one, is a null player: its value is exactly 0.
+A player contributes its last step {u, v} only if its depth is 1 + min(dist(r, u), dist(r, v)). Every other player, and
+every descendant of one, is a null player: its value is exactly 0.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class ContributionTree:
     null: BoolArray  # (p,) players that can never change a utility
     roots: IntArray  # (t,) the players of depth 0
     nodes: IntArray  # (n,) distinct graph nodes that have players, ascending
-    edge: IntArray  # (p,) row of `edges` that the last step is, -1 for a labelled node
+    edge: IntArray  # (p,) row of `edges` with the last step, -1 for a labelled node
     edges: IntArray  # (m, 2) distinct undirected edges that have players, source < target
 
     @property
@@ -61,10 +61,10 @@ class ContributionTree:
         return paths
 
     def incidence(self, level: str) -> Incidence:
-        """0/1 matrix (rows of the level, players) that sums players to nodes or edges.
+        """0/1 matrix (nodes or edges, players) that sums player values.
 
-        `own`: a node's row holds the players whose node it is; `path`: the players whose path
-        contains it; `edge` and `edge path`: the same for the last step, and for all steps.
+        `level` is "own" (players whose node it is), "path" (players whose path contains the node), "edge" (players
+        whose last step is the edge) or "edge path" (players whose path contains the edge).
         """
         if level.startswith("edge"):
             place, height = self.edge, len(self.edges)

@@ -1,4 +1,4 @@
-"""Arrays -> Graph: checks the data and makes the inductive split. User data is checked here and nowhere else.
+"""Arrays -> Graph: checks the user's data and makes the inductive split.
 
 A Graph holds the whole graph and the three graphs that the game is played on: training, validation, testing.
 All three use the same node numbers. No edge connects two of them.

@@ -1,9 +1,9 @@
 """Rows and labels -> trained linear softmax models.
 
-A model is a linear layer with bias, started at zero and trained by full-batch Adam on the mean
-negative log-likelihood of its rows X, the bias being the weight of a last column of ones. The weights of eight
-classes lie side by side in one line of the cache, and every nonzero of X multiplies a whole line. An epoch is two
-such products, X^T residuals, with a step of every parameter at once, and X weights; all of it stays in the cache.
+A model is a linear layer with bias. Training starts at zero and minimises the mean negative log-likelihood of the
+rows X by full-batch Adam; the bias is the weight of a last column of ones. The weights of eight classes share one
+cache line, and every nonzero of X multiplies a whole line. An epoch consists of two such products, X^T residuals
+(which updates every parameter on the way) and X weights. All of it fits in the cache.
 """
 
 import math
@@ -16,23 +16,23 @@ import numpy.typing as npt
 from pcwinter._util.arrays import FloatArray, IntArray, Sparse
 from pcwinter._util.compiled import compiled, inlined, packing
 
-LINE = 8  # doubles in a line of the cache
+LINE = 8  # doubles in a cache line
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 Line: TypeAlias = tuple[float, float, float, float, float, float, float, float]
 X = TypeVar("X")
-Unsigned: TypeAlias = npt.NDArray[np.uint32]  # an index that need not be tested for its sign
+Unsigned: TypeAlias = npt.NDArray[np.uint32]  # an index that needs no test for a negative value
 
 
 class Models(NamedTuple):
-    """Trained models: model `e` gives row `x` the scores `x weights[e] + bias[e]`."""
+    """Trained models: the scores of row `x` under model `e` are `x weights[e] + bias[e]`."""
 
     weights: FloatArray  # (e, d, c) exactly zero in columns that no row of the model uses
     bias: FloatArray  # (e, c)
 
 
 class Matrix(NamedTuple):
-    """A sparse matrix, row by row."""
+    """A sparse matrix in CSR format."""
 
     begin: Unsigned  # (rows + 1,)
     column: Unsigned
@@ -50,9 +50,9 @@ def train(
 ) -> Models:
     """Train model `e` on the rows `members[e]` of the table `rows` (R, d).
 
-    Each minimises the mean of -log softmax(x W + b)[label] over its rows as `torch.optim.Adam` does from
-    W = 0, b = 0, with `weight_decay` times the parameter added to the gradient of weights and bias. A model
-    without rows stays at zero. Only columns that occur in its rows are trained; the others would stay at zero.
+    Each model minimises the mean of -log softmax(x W + b)[label] over its rows, as `torch.optim.Adam` does from
+    W = 0, b = 0. `weight_decay` times the parameter is added to the gradient, for weights and bias. A model without
+    rows stays at zero. Only columns that occur in the rows are trained; the others would stay at zero.
     """
     weights, bias = np.zeros((len(members), rows.shape[1], n_classes)), np.zeros((len(members), n_classes))
     begin, column = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
@@ -87,7 +87,7 @@ def scores(models: Models, z: Sparse) -> FloatArray:
 def _turned_rows(
     begin: IntArray, column: IntArray, value: FloatArray, mine: IntArray, n_columns: int
 ) -> tuple[Matrix, IntArray]:
-    """X^T of the rows `mine`, a row of ones at its end, and which columns of the table its other rows are."""
+    """X^T of the rows `mine`, with a last row of ones, and the table columns that its other rows correspond to."""
     count = np.zeros(n_columns, np.int64)
     for r in mine:
         for k in range(begin[r], begin[r + 1]):
@@ -134,7 +134,7 @@ def _fit(
 ) -> FloatArray:
     """Weights (groups of eight classes, columns, LINE) after training on X = `turned`^T.
 
-    Cost per epoch: two multiply-adds per nonzero and class, and one root and one division per parameter.
+    Cost per epoch: two multiply-adds per nonzero and class, one square root and one division per parameter.
     """
     n_rows, n_columns, n_groups = len(labels), len(turned.begin) - 1, (n_classes + LINE - 1) // LINE
     rows = _turned(turned, n_rows)
@@ -143,7 +143,7 @@ def _fit(
     for epoch in range(1, epochs + 1):
         _residuals(logits[:n_classes], labels, residuals)
         root = math.sqrt(1 - BETA2**epoch)
-        pace = learning_rate / (1 - BETA1**epoch) * root, EPSILON * root  # corrected for moments that start at zero
+        pace = learning_rate / (1 - BETA1**epoch) * root, EPSILON * root  # corrects for moments that start at zero
         for g in range(n_groups):
             _step(turned, residuals[g], weights[g], first[g], second[g], weight_decay, pace)
             _multiply(rows, weights[g], logits[g * LINE : (g + 1) * LINE].T)
@@ -152,7 +152,7 @@ def _fit(
 
 @compiled
 def _lines(n_groups: int, n: int) -> FloatArray:
-    """Zeros (groups, n, LINE) that begin where a line of the cache does."""
+    """Zeros (groups, n, LINE), aligned to cache lines."""
     size = n_groups * n * LINE
     space = np.zeros(size + LINE)
     begin = -(space.ctypes.data // space.itemsize) % LINE
@@ -176,7 +176,7 @@ def _step(
     weight_decay: float,
     pace: tuple[float, float],
 ) -> None:
-    """One step of Adam along `turned` residuals, line by line: the next is summed while the roots of one are drawn."""
+    """One Adam step along `turned` residuals, line by line: sums of the next line overlap with roots of this one."""
     for j in range(len(turned.begin) - 1):
         w, m, v = _get(weights[j]), _get(first[j]), _get(second[j])
         gradient = _each(_add_times, _product(turned, j, residuals), w, weight_decay)
@@ -219,7 +219,7 @@ def _quotient(m: float, v: float, pace: tuple[float, float]) -> float:
 
 @inlined
 def _each(f: Callable[[float, float, X], float], a: Line | FloatArray, b: Line | FloatArray, x: X) -> Line:
-    """Apply f to every lane, written out: what stands in a tuple stays in registers, eight to a vector."""
+    """Apply f to every lane. Written out, because a tuple stays in registers, eight lanes to a vector."""
     return (
         f(a[0], b[0], x),
         f(a[1], b[1], x),
@@ -245,7 +245,7 @@ def _put(line: FloatArray, lanes: Line) -> None:
 
 @compiled
 def _residuals(logits: FloatArray, labels: IntArray, out: FloatArray) -> None:
-    """Set out (groups, rows, LINE) = (softmax(logits) - one-hot) / rows; `logits` (c, rows) is spent."""
+    """Set out (groups, rows, LINE) = (softmax(logits) - one-hot) / rows; overwrites `logits` (c, rows)."""
     n_classes, n_rows = logits.shape
     top, scale = logits[0].copy(), np.zeros(n_rows)
     for c in range(1, n_classes):
@@ -270,15 +270,15 @@ def _residuals(logits: FloatArray, labels: IntArray, out: FloatArray) -> None:
 
 
 LOG2, LOG2_HIGH, LOG2_LOW = math.log(2), 6.93147180369123816490e-01, 1.90821492927058770002e-10  # LOG2 = HIGH + LOW
-SHIFT = 1.5 * 2.0**52  # adding it rounds to an integer, which then stands in the last bits
+SHIFT = 1.5 * 2.0**52  # adding it rounds to an integer, which ends up in the last bits
 TAYLOR = tuple((1 / math.factorial(k), 1 / math.factorial(k + 1)) for k in range(12, -1, -2))
 
 
 @compiled
 def _exponentiate(x: FloatArray) -> None:
-    """Set x = exp(x) for x <= 0, but nothing below exp(-700), to 4e-16; libm would take them one by one.
+    """Set x = exp(max(x, -700)) for x <= 0, with a relative error of 4e-16; libm would not vectorise.
 
-    exp(x) = 2^n exp(y) with |y| <= log(2) / 2: the even and the odd terms of exp(y), then n added to the exponent.
+    exp(x) = 2^n exp(y) with |y| <= log(2) / 2: sum the even and the odd terms of exp(y), then add n to the exponent.
     """
     shifted = np.empty(len(x))
     for i in range(len(x)):

@@ -1,4 +1,4 @@
-"""Problem -> Calibration: the parameters with which the ridge head predicts what the softmax head predicts.
+"""Problem -> Calibration: the parameters with which the ridge head best imitates the softmax head.
 
 The best penalty and bias depend on the data. Both heads are trained on random prefixes of DFS orders, of log-uniform
 length. From a small fixed grid, we choose the point at which both heads predict the same class for the largest share
@@ -34,11 +34,11 @@ class Calibration:
     penalty: float
     bias: float
     temperature: float
-    agreement: float  # share of validation nodes on which both heads name the same class
+    agreement: float  # share of validation nodes for which both heads predict the same class
 
 
 def calibrate(problem: Problem, like: Softmax, fixed: Ridge) -> Calibration:
-    """Choose the parameters that are None in `fixed` so that the head imitates `like`. The first best point wins."""
+    """Choose the parameters that are None in `fixed` so that the head imitates `like`. Ties go to the first point."""
     complete = problem.training_rows(coefficients(problem.local, np.ones_like(problem.tree.null)))
     table, labels, members = _prefixes(problem, complete)
     z, n_classes = problem.rows, problem.n_classes

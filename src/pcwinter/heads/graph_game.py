@@ -1,4 +1,4 @@
-"""Graph, tree, head and metric -> GraphGame: completes the parameters of the head and prepares it."""
+"""Graph, tree, head and metric -> GraphGame: calibrates missing parameters of the head and prepares it."""
 
 from pcwinter._util.threads import one_thread
 from pcwinter.game.metrics import find_metric
@@ -22,9 +22,9 @@ def graph_game(
 ) -> tuple[GraphGame, str, Calibration | None]:
     """The game of a graph, a description of the head, and the calibration if there was one.
 
-    `tree` is the contribution tree of `graph`. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`; missing
-    parameters are calibrated. `metric` is a name in METRICS. `memory` limits the memory of a ridge walk, in bytes; None
-    sets no limit.
+    `graph` is the graph and `tree` its contribution tree. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`;
+    missing parameters are calibrated. `metric` is a name in METRICS. `memory` limits the memory of a ridge walk, in
+    bytes; None sets no limit.
     """
     chosen, head = find_metric(metric), check_head(head)
     problem = make_problem(graph, tree)
@@ -52,7 +52,7 @@ def check_head(head: object) -> str | Ridge | Softmax:
 
 
 def describe(head: Ridge | Softmax) -> str:
-    """A head with its parameters, in words."""
+    """The name and the parameters of a head, for messages."""
     if isinstance(head, Ridge):
         return f"ridge head, penalty {head.penalty:g}, bias {head.bias:g}"
     rate, decay = head.learning_rate, head.weight_decay

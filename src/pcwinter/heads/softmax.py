@@ -54,12 +54,12 @@ def softmax_for(graph: Graph) -> Softmax:
 def fit_scores(
     rows: Sparse, labels: IntArray, members: list[IntArray], n_classes: int, head: Softmax, z: Sparse
 ) -> FloatArray:
-    """(e, c, v) class-major scores on `z` of e models; model i is trained on the rows `members[i]` of `rows`."""
+    """(e, c, v) class-major scores of e models on `z`; model i is trained on the rows `members[i]` of `rows`."""
     return scores(train(rows, labels, members, n_classes, head.learning_rate, head.epochs, head.weight_decay), z)
 
 
 class SoftmaxWalker:
-    """The softmax head, prepared for one problem."""
+    """The softmax head, prepared for one problem and one metric."""
 
     def __init__(self, problem: Problem, head: Softmax, metric: Metric) -> None:
         self.problem, self.head, self.metric = problem, head, metric
@@ -99,9 +99,9 @@ class SoftmaxWalker:
         return Walk(whole(self.metric, utility[last], order), counts[0], counts[1])
 
     def _score(self, rows: dict[int, FloatArray], batch: list[tuple[int, int, FloatArray]]) -> FloatArray:
-        """(e, c, v) scores of a batch of evaluations, each trained on the rows at that point of the order."""
+        """(e, c, v) scores of a batch of evaluations; each model is trained on the rows at that point of the order."""
         table = [*rows.items(), *((tree, row) for _, tree, row in batch)]
-        current = {tree: k for k, tree in enumerate(rows)}  # where in the table the row of each tree is
+        current = {tree: k for k, tree in enumerate(rows)}  # position of each tree's row in the table
         members = []
         for k, (_, tree, _) in enumerate(batch, len(rows)):
             current[tree] = k
@@ -111,7 +111,7 @@ class SoftmaxWalker:
         return fit_scores(table_rows, problem.labels[trees], members, problem.n_classes, self.head, problem.rows)
 
     def prepare(self, order: Order) -> None:
-        """Compile. Nothing needs to be computed in advance, and a whole walk would take too long."""
+        """Compile only. There is nothing to compute in advance, and a whole walk would take too long."""
         state = empty_state(self.problem.local)
         begin_step(state)
         join(self.problem.local, state, int(order.players[0]))

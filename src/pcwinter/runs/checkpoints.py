@@ -1,6 +1,7 @@
-"""State <-> two files that are written alternately: whatever happens to one of them, the other is intact.
+"""State <-> two files that are written alternately, so that one of them is always intact.
 
-A checkpoint is an npz of plain arrays. One of them is the hash of all others, one the hash that identifies the run.
+A checkpoint is an npz file of plain arrays. One of them is the hash of all others, another the hash that identifies
+the run.
 """
 
 from io import BytesIO
@@ -25,7 +26,7 @@ class Checkpoints:
         self.paths, self.about = [directory / name for name in NAMES], about
 
     def load(self) -> tuple[State | None, list[str]]:
-        """The latest good state, and a sentence for each checkpoint that is not good."""
+        """The latest intact state, and a sentence for each damaged checkpoint."""
         states, complaints = {}, []
         for path in self.paths:
             try:
@@ -37,11 +38,11 @@ class Checkpoints:
         if not states:
             return None, complaints
         best = max(states, key=lambda path: states[path].total.orders)
-        self.paths.sort(key=lambda path: path == best)  # the good one is overwritten last
+        self.paths.sort(key=lambda path: path == best)  # the best one is overwritten last
         return states[best], complaints
 
     def save(self, state: State) -> None:
-        """Overwrite the older checkpoint; a state within a block is not saved, since no run could continue from it."""
+        """Overwrite the older checkpoint. A state inside a block is not saved: a run cannot continue from it."""
         if not state.whole:
             return
         replace_file(self.paths[0], pack(state, self.about))
@@ -70,7 +71,7 @@ def pack(state: State, about: str) -> bytes:
 
 
 def unpack(content: bytes, about: str) -> State:
-    """The state in a checkpoint that is whole and of this run."""
+    """The state in a checkpoint, after checking that it is intact and belongs to this run."""
     with np.load(BytesIO(content), allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     if str(arrays.pop("sha256")) != digest(arrays):

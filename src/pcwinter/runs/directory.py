@@ -1,7 +1,7 @@
 """Values -> a directory: run.json, nodes.csv, edges.csv, players.npz, two checkpoints.
 
-Plain formats, exact floats, no pickle. A file is complete or absent at any moment, and a run that was interrupted, in
-whatever way, continues to the same bits.
+Plain formats, exact floats, no pickle. At any moment, a file is either complete or absent. However a run is
+interrupted, it can be resumed and ends with the same bits.
 """
 
 import csv
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PACKAGES = ("pcwinter", "numpy", "scipy", "numba", "pandas")
-BITS = ("pcwinter", "numpy", "scipy", "numba")  # another version of these may lead to other bits
+BITS = ("pcwinter", "numpy", "scipy", "numba")  # other versions of these may give different bits
 RESULTS = ("nodes.csv", "edges.csv", "players.npz")
-SAME_BITS = ("0.1.0", "0.2.0")  # versions of pcwinter that lead to the same bits as this one
-SHARE = 0.05  # of the time that may be spent on checkpoints,
-LONGEST = 10.0  # unless this many seconds have passed since the last one
+SAME_BITS = ("0.1.0", "0.2.0")  # versions of pcwinter that give the same bits as this one
+SHARE = 0.05  # share of the time that checkpoints may take
+LONGEST = 10.0  # seconds after which a checkpoint is saved regardless of SHARE
 
 
 class CheckpointWarning(UserWarning):
@@ -59,8 +59,7 @@ class CheckpointWarning(UserWarning):
 class Directory:
     """The directory of one run, locked by one process; use it in a `with` statement.
 
-    Checkpoints are saved after every block of orders, or less often if that would take more than a small share of the
-    time.
+    A checkpoint is saved after every block of orders, or less often if saving would take too much of the time.
     """
 
     def __init__(
@@ -72,7 +71,7 @@ class Directory:
         self.saved_at, self.cost = -np.inf, 0.0
         self.made: list[Path] = []
         self.handle, self.mine = -1, False
-        self.done = 0  # orders behind the results that are in the directory
+        self.done = 0  # number of orders in the results that the directory holds
 
     def __enter__(self) -> "Directory":
         check_directory(self.out, resume=self.resume)
@@ -81,18 +80,18 @@ class Directory:
             self.out.mkdir(parents=True, exist_ok=True)
             self.handle = os.open(self.out, os.O_RDONLY)
             self.mine = lock(self.handle, self.out)
-            check_directory(self.out, resume=self.resume)  # another process may have been here meanwhile
+            check_directory(self.out, resume=self.resume)  # another process may have written here in the meantime
         except BaseException as error:
             self._leave()
             if isinstance(error, OSError) and error.strerror:
-                raise OSError(f"{self.out} cannot be created ({error.strerror}): name another directory") from error
+                raise OSError(f"{self.out} cannot be created ({error.strerror}): choose another directory") from error
             raise
         return self
 
     def begin(self, request: Request, stop: Mapping[str, float]) -> State | None:
-        """The state to continue from, None for the beginning; refuses the directory of another run."""
+        """The state to continue from, or None to start; raises an error if the directory holds another run."""
         for name in ("run.json", *RESULTS, *NAMES):
-            temporary_name(self.out / name).unlink(missing_ok=True)  # of a process that was killed
+            temporary_name(self.out / name).unlink(missing_ok=True)  # left by a process that was killed
         self.request, self.stop, self.data = request, stop, fingerprint(self.graph)
         here = _identity(request.record(), self.data, _versions())
         self.checkpoints = Checkpoints(self.out, sha256(_json(here)).hexdigest())
@@ -106,18 +105,18 @@ class Directory:
             if there.get(name) != here.get(name)
         ]
         if differences:
-            raise ValueError(f"{self.out} holds another run ({'; '.join(differences)}): name another directory")
+            raise ValueError(f"{self.out} holds another run ({'; '.join(differences)}): choose another directory")
         state, complaints = self.checkpoints.load()
         if state is not None and state.total.levels.keys() != {"player", *LEVELS}:
-            raise ValueError(f"{self.out} holds a run of another version of pcwinter: name another directory")
+            raise ValueError(f"{self.out} holds a run of another version of pcwinter: choose another directory")
         self.done = int(story.get("permutations", 0))
         if (limit := stop.get("permutations", self.done)) < self.done:
             raise ValueError(
-                f"{self.out} holds the results of {self.done:,} orders, more than the {limit:,} that are asked for "
-                "now: ask for more, or name another directory"
+                f"{self.out} already holds the results of {self.done:,} orders, but permutations={limit} is less: "
+                "raise it, or choose another directory"
             )
         if not (state or complaints) and self.done >= BLOCK:
-            complaints = ["The checkpoints are gone."]
+            complaints = ["The checkpoints are missing."]
         after = f"{state.total.orders:,} orders" if state else "the beginning"
         notes = [f"{complaint} The run continues from {after}." for complaint in complaints]
         for note in notes:
@@ -127,7 +126,7 @@ class Directory:
         return state
 
     def keep(self, state: State) -> None:
-        """Save the state, now or after a later block."""
+        """Save the state now, or leave it to a later block."""
         if not state.whole or state is self.loaded:
             return
         self.latest = state
@@ -135,7 +134,7 @@ class Directory:
             self.save()
 
     def save(self) -> None:
-        """Write the latest state to the disk, if it is not there yet."""
+        """Write the latest state to disk, unless it is there already."""
         if self.latest is None:
             return
         state, self.latest = self.latest, None
@@ -147,12 +146,12 @@ class Directory:
         self.cost = self.saved_at - began
 
     def finish(self, values: Values) -> None:
-        """Write the results; run.json comes last, and names the others by their hashes."""
+        """Write the results; run.json comes last, and holds the hashes of the other files."""
         self.save()
         if values.permutations < self.done:
             raise ValueError(
-                f"{self.out} holds the results of {self.done:,} orders, more than the {values.permutations:,} of this "
-                "run, so they were left as they are: continue with resume=True"
+                f"{self.out} already holds the results of {self.done:,} orders, but this run has only "
+                f"{values.permutations:,}, so they were not overwritten: continue with resume=True"
             )
         contents = dict(zip(RESULTS, (_csv(values.nodes()), _csv(values.edges()), _players(values)), strict=True))
         for name, content in contents.items():
@@ -194,7 +193,7 @@ class Directory:
         replace_file(self.out / "run.json", _json(told))
 
     def _leave(self) -> None:
-        """Release the lock, and remove directories that were created but stayed empty."""
+        """Release the lock, and remove directories that were created but are still empty."""
         for place in self.made if self.mine else ():
             if not place.is_dir() or any(place.iterdir()):
                 break
@@ -229,9 +228,10 @@ def run(
 ) -> Values:
     """Value a graph as `value` does, with checkpoints and results in the directory `out`.
 
+    - `graph`: the graph.
     - `out`: a new or empty directory, or with `resume` the directory of this run.
-    - `resume`: continue the run in `out`, to the same bits as if it had never stopped; begin if there is none.
-    - `name`: the name of the graph in the results; by default the graph's own.
+    - `resume`: continue the run in `out`, with the same bits as if it had never stopped; start it if there is none.
+    - `name`: the name of the graph in the results; by default `graph.name`.
     - `notes`: sentences for the reader of the results, listed with the warnings.
 
     All other arguments are those of `value`. `read` reads the results back.
@@ -261,9 +261,9 @@ def run(
 
 
 def write(values: Values, out: str | PathLike[str], *, name: str | None = None) -> None:
-    """Write values that were computed without a directory into `out`; a run that is there is not overwritten.
+    """Write `values`, the result of `value`, into the directory `out`, which must be new or empty.
 
-    `name` is the name of the graph in the results; by default the graph's own.
+    `name` is the name of the graph in the results; by default `graph.name`.
     """
     called = values.graph.name if name is None else name
     with Directory(Path(out), values.graph, name=called) as directory:
@@ -272,23 +272,23 @@ def write(values: Values, out: str | PathLike[str], *, name: str | None = None) 
 
 
 def check_directory(out: Path, *, resume: bool = False) -> None:
-    """Refuse what we must not write to: a file, a directory with other files in it, or another run."""
+    """Raise an error if `out` is a file, a directory with other files in it, or holds a run and `resume` is False."""
     if out.exists() and not out.is_dir():
-        raise FileExistsError(f"{out} is a file, but the output needs a directory: name another one")
+        raise FileExistsError(f"{out} is a file, expected a directory: choose another path")
     ours = {temporary_name(out / "run.json")}
     if out.is_dir() and not (out / "run.json").is_file() and set(out.iterdir()) - ours:
         raise FileExistsError(
-            f"{out} is not empty and holds no run.json, so its files may be yours: name an empty or a new directory"
+            f"{out} is not empty and holds no run.json, so its files may be yours: choose an empty or a new directory"
         )
     if (out / "run.json").is_file() and not resume:
-        raise FileExistsError(f"{out} holds a run already: continue it with resume=True, or name another directory")
+        raise FileExistsError(f"{out} already holds a run: continue it with resume=True, or choose another directory")
     existing = next(place for place in (out, *out.absolute().parents) if place.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK):
-        raise PermissionError(f"{out} cannot be written, because {existing} is read-only: name another directory")
+        raise PermissionError(f"{out} cannot be written, because {existing} is read-only: choose another directory")
 
 
 def _tell(values: Values) -> dict[str, Any]:
-    """What run.json says about a run that has ended."""
+    """The entries of run.json for a run that has ended."""
     done = values.estimate.tally
     return {
         "status": values.status,
@@ -313,7 +313,7 @@ def _json(value: object) -> bytes:
 
 def _csv(table: "pd.DataFrame") -> bytes:
     text = table.to_csv(index=False, lineterminator="\n")
-    if "\r" in text:  # in an id; it is quoted only if all words are
+    if "\r" in text:  # in an id; the csv module quotes it only if it quotes all text
         text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     return text.encode()
 
@@ -343,7 +343,7 @@ def _versions() -> dict[str, str]:
 def _identity(
     asked: Mapping[str, object], data: Mapping[str, object], versions: Mapping[str, object]
 ) -> dict[str, object]:
-    """Everything that the numbers depend on; the stopping rule is not part of it."""
+    """Everything that the numbers depend on, except the stopping rule."""
     return {
         **asked,
         **{f"data: {name}": value for name, value in data.items()},
@@ -352,12 +352,12 @@ def _identity(
 
 
 def _same_bits(name: str, version: object) -> object:
-    """The version; for pcwinter, the first one of those that lead to the same bits."""
+    """The version; for pcwinter, the first version that gives the same bits."""
     return SAME_BITS[0] if name == "pcwinter" and version in SAME_BITS else version
 
 
 def fingerprint(graph: Graph) -> dict[str, str]:
-    """Hashes of the parts of a graph, and of the recipe that the heads use on it."""
+    """Hashes of the parts of a graph, and of the softmax parameters that the heads use for it."""
     edges, features = graph.adjacency, graph.features
     parts: dict[str, dict[str, NDArray[Any]]] = {
         "edges": {"indptr": edges.indptr, "indices": edges.indices},
@@ -371,6 +371,6 @@ def fingerprint(graph: Graph) -> dict[str, str]:
 
 
 def _word(value: object) -> str:
-    """A setting in a sentence; of a hash, its beginning."""
+    """A setting for a message; a hash is cut short."""
     text = "not given" if value is None else str(value)
     return f"{text[:8]}..." if len(text) == 64 else text

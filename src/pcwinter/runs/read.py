@@ -1,4 +1,4 @@
-"""A directory -> Run: what a run wrote, read back and checked."""
+"""A directory -> Run: reads the files of a run and checks them."""
 
 import json
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from pcwinter.values import within_class
 if TYPE_CHECKING:
     import pandas as pd
 
-STORY = {  # what a reader relies on in run.json
+STORY = {  # entries that run.json must have
     "graph": str,
     "status": str,
     "asked": dict,
@@ -36,7 +36,7 @@ STORY = {  # what a reader relies on in run.json
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """A run as its directory holds it; row i of every array over nodes belongs to row i of `nodes`."""
+    """A run, read from its directory; entry i of every (n,) array belongs to row i of `nodes`."""
 
     directory: Path
     story: dict[str, Any]  # run.json
@@ -67,7 +67,7 @@ class Run:
 
 
 def read(out: str | PathLike[str]) -> Run:
-    """What `run` or `write` wrote; the floats have the same bits."""
+    """Read the directory `out` that `run` or `write` wrote; floats come back with the same bits."""
     directory = Path(out)
     story = read_story(directory)
     if "files" not in story:
@@ -94,23 +94,23 @@ def read(out: str | PathLike[str]) -> Run:
 
 
 def read_story(directory: Path) -> dict[str, Any]:
-    """What run.json says, of a run that has ended or not."""
+    """The contents of run.json, whether the run has ended or not."""
     path = directory / "run.json"
     if not path.is_file():
-        raise FileNotFoundError(f"{directory} holds no run.json: name the directory of a run")
+        raise FileNotFoundError(f"{directory} holds no run.json: pass the directory of a run")
     try:
         story: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         for part in ("asked", "data", "versions"):
             story[part].keys()
     except (ValueError, LookupError, AttributeError, TypeError) as error:
         raise ValueError(
-            f"{path} is damaged or was written by another program ({error}): name another directory"
+            f"{path} is damaged or was written by another program ({error}): choose another directory"
         ) from error
     return story
 
 
 def _read_csv(path: Path, *ids: str) -> "pd.DataFrame":
-    """A table with exact floats, and ids as they were written, "NA" and "007" among them."""
+    """A table with exact floats, and with ids as they were written, including "NA" and "007"."""
     import pandas as pd
 
     names, *rows = (fields for _, fields in records(path))

@@ -283,7 +283,7 @@ def test_little_memory_gives_the_same_utilities_tile_by_tile(family: str, primal
         if parts is not None:
             assert (parts.sums == plenty.sums).all()
     game.memory = fixed + 63 * each
-    with pytest.raises(ValueError, match=r"the ridge head needs at least .* MB of memory .* MB"):
+    with pytest.raises(ValueError, match=r"the ridge head needs at least .* MB of memory.* MB"):
         game.walk(order, parts)
 
 

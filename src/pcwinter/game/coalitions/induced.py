@@ -1,7 +1,7 @@
 """Players that join -> coefficients: the representation of a labelled node on its local graph.
 
-For a root r, G_r(S) is the graph of the edges that the acting players of r contribute. The
-representation is row r of (D^-1/2 (A + I) D^-1/2)^K X on G_r(S), degrees counted inside it. With
+For a root r, G_r(S) is the graph of the edges that the acting players of r contribute. The representation is row r of
+(D^-1/2 (A + I) D^-1/2)^K X on G_r(S), with the degrees of G_r(S). With
 
     outflow_0(u) = [u = r],   inflow_k(u) = sum over v in N[u] of outflow_(k-1)(v),   outflow_k(u) = inflow_k(u) / d_u
 
@@ -10,9 +10,9 @@ it is h_r = d_r^-1/2 g, where, by nodes or gathered by their neighbours,
     g = sum over u of d_u^-1/2 inflow_K(u) x_u
       = sum over w of outflow_(K-1)(w) T_w,   T_w = sum over u in N[w] of d_u^-1/2 x_u.
 
-A new edge {a, b} changes the degrees of a and b, and from level to level only what they reach: about
-deg(a) + deg(b) numbers for K = 2. The second form says what becomes of g: it moves along x_a, x_b and the T_w whose
-outflow changed, at most four vectors for K = 2, whatever the degrees. T_w is brought up to date when it is needed.
+A new edge {a, b} changes the degrees of a and b and, level by level, only what they reach: about deg(a) + deg(b)
+numbers for K = 2. The second form shows how g changes: along x_a, x_b and the T_w whose outflow changed, at most four
+vectors for K = 2, whatever the degrees. T_w is updated only when it is needed.
 """
 
 from typing import NamedTuple
@@ -39,15 +39,15 @@ class LocalGraphs(NamedTuple):
     root: IntArray  # (t,) slot of each root
     begin: IntArray  # (t + 1,) slots of tree i are begin[i]:begin[i + 1]
     node: IntArray  # (m,) graph node of each slot
-    room: IntArray  # (m + 1,) where the neighbours of each slot are kept
-    inner: IntArray  # (m,) number among its tree's slots nearer than K hops to the root, -1 for the others
-    inner_begin: IntArray  # (t + 1,) number of such slots in earlier trees
+    room: IntArray  # (m + 1,) where the neighbours of each slot are stored
+    inner: IntArray  # (m,) number of an inner slot (nearer than K hops to the root) in its tree, -1 for the others
+    inner_begin: IntArray  # (t + 1,) number of inner slots in earlier trees
     n_edges: int
     hops: int
 
 
 class State(NamedTuple):
-    """What has joined so far; changed in place by the compiled functions of this file."""
+    """The players that have joined so far; the compiled functions of this file change it in place."""
 
     joined: BoolArray  # (p,) players in the coalition
     acting: BoolArray  # (p,) those whose ancestors are all in it too
@@ -59,12 +59,12 @@ class State(NamedTuple):
     inflow: FloatArray  # (hops + 1, m)
     outflow: FloatArray  # (hops, m)
     stamp: IntArray  # (m,) last sweep in which the slot was put on the frontier
-    frontier: IntArray  # (2, m) slots to go on from, this level and the next
+    frontier: IntArray  # (2, m) slots to continue from, on this level and the next
     sweep: IntArray  # (1,)
     added: IntArray  # (t,) edges of each tree
     # what the current step did
     changes: IntArray  # (2,) edges that were added, roots that joined
-    moved: IntArray  # (m,) slots whose last outflow changed when the last of these edges was added
+    moved: IntArray  # (m,) slots whose outflow_(K-1) changed when the last of these edges was added
     shift: FloatArray  # (m,) by how much
     n_moved: IntArray  # (1,)
     ends: IntArray  # (2,) the ends of that edge
@@ -149,14 +149,14 @@ def tree_coefficients(local: LocalGraphs, state: State, tree: int) -> FloatArray
 
 @inlined
 def join(local: LocalGraphs, state: State, player: int) -> None:
-    """Let a player join. If all its ancestors have joined, it acts, and so do descendants that waited for it."""
+    """Let a player join. If all its ancestors have joined, it acts, and so do descendants that were waiting for it."""
     state.joined[player] = True
     above = local.parent[player]
     if local.null[player] or (above >= 0 and not state.acting[above]):
         return
     _act(local, state, player)
     p, end = player + 1, player + local.size[player]
-    while p < end:  # in pre-order a parent comes first; a subtree whose root does not act is skipped
+    while p < end:  # in pre-order, so a parent comes first; a subtree whose root does not act is skipped
         if state.joined[p] and not local.null[p]:
             _act(local, state, p)
             p += 1
@@ -172,7 +172,7 @@ def _join_all(local: LocalGraphs, state: State, players: IntArray) -> None:
 
 @inlined
 def begin_step(state: State) -> None:
-    """Forget what the last step did."""
+    """Reset the record of what the last step did."""
     state.changes[0] = state.changes[1] = 0
 
 
@@ -194,13 +194,13 @@ def _act(local: LocalGraphs, state: State, player: int) -> None:
 
 @inlined
 def _add_edge(local: LocalGraphs, state: State, a: int, b: int) -> None:
-    """Add {a, b}: carry the change of the two degrees through the levels, then note the neighbours."""
+    """Add the edge {a, b}: carry the change of the two degrees through the levels, then record the neighbours."""
     inflow, outflow, degree = state.inflow, state.outflow, state.degree
     last = local.hops - 1
     for k, u, v in ((0, a, b), (1, b, a)):
         degree[u] += 1
         scale = 1 / np.sqrt(degree[u])
-        # x_u's part in T_w for all w in N[u], and in the T of its new neighbour, at the outflows before this edge
+        # the change of x_u in T_w for all w in N[u], and in T of the new neighbour, with the outflows before this edge
         state.ends[k] = u
         state.along[k] = (scale - state.scale[u]) * inflow[local.hops, u] + scale * outflow[last, v]
         state.scale[u] = scale
@@ -209,7 +209,7 @@ def _add_edge(local: LocalGraphs, state: State, a: int, b: int) -> None:
     here[0], here[1] = a, b
     n_here = 2
     for level in range(local.hops):
-        there[0], there[1] = a, b  # their degrees count again on every level
+        there[0], there[1] = a, b  # their degrees matter on every level
         n_there = 2
         state.sweep[0] += 1
         mark = state.sweep[0]
@@ -223,7 +223,7 @@ def _add_edge(local: LocalGraphs, state: State, a: int, b: int) -> None:
             outflow[level, u] = flow
             inflow[level + 1, u] += delta
             neighbours = state.neighbour[local.room[u] : local.room[u] + state.filled[u]]
-            if level == last:  # nothing goes on from here
+            if level == last:  # the last level: nothing to carry further
                 state.moved[state.n_moved[0]] = u
                 state.shift[state.n_moved[0]] = delta
                 state.n_moved[0] += 1

@@ -1,8 +1,8 @@
-"""Players that joined -> moves: how the row of a labelled node goes on when its local graph grows.
+"""Players that joined -> Moves: how the row of a labelled node changes when its local graph grows.
 
-`g` and the `T_w` of `propagation` are sums of the x_u, and so is all that depends linearly on them: inner products
-with validation rows, whitened kernels, predictions. A step is planned once, as a list of additions of lines, and
-then applied to every kind of line that a head keeps.
+`g` and the `T_w` of `induced` are sums of the x_u, and so is everything that depends linearly on them: inner products
+with validation rows, whitened kernels, predictions. A step is planned once, as a list of additions of lines, and then
+applied to every kind of line that a head stores.
 """
 
 from typing import NamedTuple
@@ -15,22 +15,22 @@ from pcwinter.game.coalitions.induced import LocalGraphs, State
 
 
 class Moves(NamedTuple):
-    """What the current step adds to what; a target is a `T_w`, by its inner number, or -1 for `g`."""
+    """The additions of the current step. A target is the inner number of a `T_w`, or -1 for `g`."""
 
-    n: IntArray  # (1,) targets
+    n: IntArray  # (1,) number of targets
     target: IntArray
-    end: IntArray  # (targets,) its additions are end[k - 1]:end[k]
+    end: IntArray  # (targets,) the additions of target k are end[k - 1]:end[k]
     source: IntArray  # slot u of an x_u, or ~inner number of a T_w
     weight: FloatArray
-    # what earlier steps have added up to
+    # the sums after earlier steps
     mine: FloatArray  # (m,) weight of x_w in T_w
-    theirs: FloatArray  # (2 e,) weights of its neighbours, in the room of each slot
+    theirs: FloatArray  # (2 e,) weights of the neighbours in T_w, in the room of each slot
     whole: FloatArray  # (m,) weight of x_u in g, that is, d_u^-1/2 inflow_K(u)
-    seen: IntArray  # (m,) edges that its tree had when T_w was last brought up to date
+    seen: IntArray  # (m,) number of edges in the tree when T_w was last updated
 
 
 def no_moves(local: LocalGraphs) -> Moves:
-    """Room for the moves of any step in any tree."""
+    """Empty moves, with room for any step in any tree."""
     slots, rooms = np.diff(local.begin), np.diff(local.room[local.begin])
     n_slots, n_room = int(slots.max()), int((rooms + 3 * slots).max())
     return Moves(
@@ -48,7 +48,7 @@ def no_moves(local: LocalGraphs) -> Moves:
 
 @compiled
 def forget(local: LocalGraphs, tree: int, moves: Moves) -> None:
-    """Start the sums of a tree again: its lines of T_w and g must be 0, and the next plan adds g up from the x_u."""
+    """Reset the sums of a tree. The caller sets its lines of T_w and g to 0; the next plan rebuilds g from the x_u."""
     begin, end = local.begin[tree], local.begin[tree + 1]
     moves.mine[begin:end] = 0.0
     moves.whole[begin:end] = 0.0
@@ -58,10 +58,10 @@ def forget(local: LocalGraphs, tree: int, moves: Moves) -> None:
 
 @inlined
 def plan(local: LocalGraphs, state: State, tree: int, moves: Moves, anew: bool) -> None:
-    """Write down what the step did to one tree; `anew` after `forget`.
+    """List the additions that the step makes in one tree; `anew` is True after `forget`.
 
-    A step of one edge moves g along a few lines, whatever the degrees; any other step, along the x_u whose
-    weight it changed. T_w is brought up to date when it is needed.
+    A step of one edge changes g along a few lines, whatever the degrees. Any other step changes g along the x_u whose
+    weights it changed. T_w is updated only when it is needed.
     """
     targets = n = 0
     here = slice(local.begin[tree], local.begin[tree + 1])
@@ -94,12 +94,12 @@ def plan(local: LocalGraphs, state: State, tree: int, moves: Moves, anew: bool) 
 
 @inlined
 def _refresh(state: State, w: int, room: int, added: int, moves: Moves, n: int) -> int:
-    """Additions, from the n-th on, that bring T_w up to date: neighbours that are new, or whose degree has changed."""
+    """List the additions, from the n-th on, that update T_w: neighbours that are new or whose degree has changed."""
     if moves.mine[w] != state.scale[w]:
         moves.source[n], moves.weight[n] = w, state.scale[w] - moves.mine[w]
         moves.mine[w] = state.scale[w]
         n += 1
-    new = moves.seen[w] == added - 1 and (w == state.ends[0] or w == state.ends[1])  # only the last neighbour is
+    new = moves.seen[w] == added - 1 and (w == state.ends[0] or w == state.ends[1])  # only the last neighbour is new
     for j in range(room + state.filled[w] - 1 if new else room, room + state.filled[w]):
         u = state.neighbour[j]
         if moves.theirs[j] != state.scale[u]:
@@ -161,7 +161,7 @@ def add_four(
     begin: int,
     end: int,
 ) -> None:
-    """Add `a x_i + b x_j + c x_k + d x_m` to row `to` of y, in some of the columns; y is read and written once."""
+    """Add `a x_i + b x_j + c x_k + d x_m` to some columns of row `to` of y; y is read and written only once."""
     f = y.dtype.type
     a, b, c, d = f(a), f(b), f(c), f(d)
     here, first, second = y[to, begin:end], x[i, begin:end], x[j, begin:end]

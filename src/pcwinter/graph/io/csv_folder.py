@@ -114,7 +114,7 @@ def _columns(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -
         found = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
         raise ValueError(f"{path} has no column {missing[0]!r} (its header is {found}): add or rename it")
     if "" in names:
-        raise ValueError(f"column {names.index('') + 1} of {path} has no name: name a feature, remove a row number")
+        raise ValueError(f"column {names.index('') + 1} of {path} has no name: name it, or remove it if it is an index")
     repeated = [name for place, name in enumerate(names) if name in names[:place]]
     if repeated:
         raise ValueError(f"{path} has two columns named {repeated[0]!r}: remove or rename one")

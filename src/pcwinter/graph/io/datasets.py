@@ -34,7 +34,7 @@ class Dataset:
 
 
 def load(name: str, *, data: PathLike | None = None, features: str = "row", seed: int | None = None) -> Graph:
-    """Load a public graph. Nodes have the numbers that they have in the public files.
+    """Load a public graph. Nodes keep their numbers from the public files.
 
     `name` is one of the names in DATASETS. `data` is the folder to look in first (default: the environment variable
     PCWINTER_DATA); a file that is not there is taken from the cache, or downloaded into it. `features` is "row",

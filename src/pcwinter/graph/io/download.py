@@ -52,14 +52,14 @@ def find(file: str, sha256: str | None, data: PathLike | None = None) -> Path:
 
 
 def read_npz(path: Path, *names: str) -> dict[str, NDArray[Any]]:
-    """The named arrays of an npz file; pickled objects are refused."""
-    # np.load leaves a damaged file open if np.load opened it
+    """The named arrays of an npz file; pickled objects raise an error."""
+    # given a path, np.load would leave a damaged file open
     with naming(path), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         return {name: archive[name] for name in names}
 
 
 def read_pickle(path: Path) -> Any:  # an array, a PickledCsr or a dict of lists
-    """The objects in an old pickle. Only NumPy and SciPy arrays are allowed; anything else is refused and never run."""
+    """The objects in an old pickle. Only NumPy and SciPy arrays are allowed; no other code is ever run."""
     with naming(path), path.open("rb") as file:
         return _Unpickler(file, encoding="latin1").load()
 

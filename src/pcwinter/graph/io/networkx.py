@@ -61,7 +61,7 @@ def read_networkx(path: Path, gml: bool, normalize: str) -> Graph:
 
 
 def _read_graphml(nx: Any, path: Path) -> Any:
-    """Read GraphML; unlike NetworkX, refuse repeated node ids and apply the defaults in the file."""
+    """Read GraphML. Unlike NetworkX, raise an error for repeated node ids, and apply the defaults in the file."""
     seen: set[str] = set()
     for _, element in ElementTree.iterparse(path):
         if element.tag.rpartition("}")[2] == "node":

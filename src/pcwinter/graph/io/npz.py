@@ -1,4 +1,4 @@
-"""An npz file in the gnn-benchmark layout -> Graph: CSR arrays adj_* and attr_*, labels, and an optional split.
+"""An npz file in the gnn-benchmark layout -> Graph: CSR arrays adj_* and attr_*, labels, an optional split.
 
 The file is not trusted: every index is checked, and pickles are never loaded.
 """

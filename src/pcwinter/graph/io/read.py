@@ -22,7 +22,7 @@ def read_graph(path: PathLike, *, features: str = "row") -> Graph:
     Ids are kept exactly as they are in the file. The classes are the labels that occur in train, val and test;
     `Graph.classes` holds their names. Other labels become -1.
     """
-    normalize_features([[1.0]], features)  # refuses an unknown word before reading anything
+    normalize_features([[1.0]], features)  # raises an error for an unknown word before anything is read
     place = Path(path).expanduser()
     if place.is_dir():
         return read_tables(place, features)

@@ -1,18 +1,18 @@
-"""Kernels of a block of evaluations -> what each does to the scores: the small algebra of `ridge_rows`.
+"""Kernels of a block of evaluations -> how each changes the scores: the small algebra of `interleaved`.
 
-Let N be the rows in use that the block does not change, and Q the versions of the others: as they are at the beginning,
-then one per evaluation. Given N, the versions have the kernel S and the labels e,
+Let N be the rows in use that the block does not change. Let Q be the versions of all other rows: first those at the
+beginning of the block, then one per evaluation. Conditioned on N, the versions have the kernel S and the labels e,
 
     S = k(Q, Q) - k(Q, N) P k(N, Q),   e = E_Q - k(Q, N) P E_N,   P = (k(N, N) + lambda I)^-1.
 
-With M the inverse of S + lambda I over the versions in use, alpha = M e and g = M[:, r] / M_rr, a new version h of row
-r takes the place of the last one by a rank-two update:
+Let M be the inverse of S + lambda I over the versions in use, alpha = M e and g = M[:, r] / M_rr. A rank-two update
+replaces the last version of row r by a new version h:
 
     without r:  M' = M - g g^T M_rr,  alpha' = alpha - g alpha_r^T,  scores' = scores - a alpha_r^T
     with h:     beta = M' S[:, h],  v = e_r - beta,  M' + v v^T / s,  alpha' + v b^T,  scores' + (a + c) b^T
 
 where s = S_hh + lambda - S[h, :] beta, b = (e_h - S[h, :] alpha') / s, a = k_c(Z, last version) and
-c = k_c(Z, h) - a, all of them given the other rows. So the scores change by c b^T + a (b - alpha_r)^T, and both terms
+c = k_c(Z, h) - a, all conditioned on the other rows. So the scores change by c b^T + a (b - alpha_r)^T, and both terms
 are as small as the step.
 """
 
@@ -25,15 +25,15 @@ from pcwinter._util.compiled import compiled
 
 
 class Changes(NamedTuple):
-    """What b evaluations do to the scores.
+    """How b evaluations change the scores.
 
-    Lines are combinations of the lines k(Z, .) - bias^2 of the t rows at the beginning of the block, and of what each
-    evaluation changes in the line of its row; what they are of bias^2 stands apart.
+    A line is a combination of the lines k(Z, .) - bias^2 of the t rows at the beginning of the block, and of the
+    change that each evaluation makes to the line of its row. Its multiple of bias^2 is stored separately.
     """
 
-    weights: FloatArray  # (2 b + c, t + b) of `a` and `c` of every evaluation, then of the scores at the beginning
+    weights: FloatArray  # (2 b + c, t + b) for `a` and `c` of every evaluation, then for the scores at the beginning
     sums: FloatArray  # (2 b + c,) multiples of bias^2
-    slopes: FloatArray  # (2 b, c) by which `a` and `c` are added to the scores
+    slopes: FloatArray  # (2 b, c) factors with which `a` and `c` are added to the scores
 
 
 @compiled
@@ -48,8 +48,8 @@ def changes(
 ) -> Changes:
     """Solve a block that changes the rows `roots`, (b,), one after the other.
 
-    `kernel`, (t, t), is that of the rows at the beginning, `new`, (b, t + b), that of the new versions with these rows
-    and with each other; rows that are not in use have 0.
+    `kernel`, (t, t), is the kernel of the rows at the beginning. `new`, (b, t + b), is the kernel of the new versions
+    with these rows and with each other. Entries of rows that are not in use are 0.
     """
     t, b = len(used), len(roots)
     place, changing = np.full(t, -1), np.empty(b, dtype=np.int64)
@@ -116,7 +116,7 @@ def _condition(
     new: FloatArray,
     penalty: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """k(Q, N) above E_N^T, and that times P."""
+    """k(Q, N) stacked on E_N^T, and the product of this matrix with P."""
     m, b = len(changing), len(new)
     block, given = np.empty((len(fixed), len(fixed))), np.zeros((m + b + n_classes, len(fixed)))
     if not len(fixed):
@@ -137,11 +137,11 @@ def _condition(
 
 
 class _State(NamedTuple):
-    """The rows that the block changes, as they are now."""
+    """The current state of the rows that the block changes."""
 
-    version: IntArray  # (m,) of each row
-    alive: BoolArray  # (m,) whether it is in use
-    inverse: FloatArray  # (m, m) M; 0 for rows that are not
+    version: IntArray  # (m,) current version of each row
+    alive: BoolArray  # (m,) whether the row is in use
+    inverse: FloatArray  # (m, m) M; 0 for rows that are not in use
     alpha: FloatArray  # (m, c)
 
 
@@ -176,7 +176,7 @@ def _replace(
     slope_old: FloatArray,
     slope_both: FloatArray,
 ) -> None:
-    """The rank-two update of the head of this file; `old` and `both` are the combinations that make `a` and `c`."""
+    """The rank-two update from the top of this file; `old` and `both` are the combinations that make `a` and `c`."""
     inverse, alpha, alive = state.inverse, state.alpha, state.alive
     m, n_classes = alpha.shape
     share = inverse[r, r]

@@ -1,11 +1,11 @@
 """Changes of a block, lines of its rows -> utility of every evaluation.
 
-To count correct predictions it is enough to know the sign of every lead, the score of the true class less the best of
-the others. Lines are combined and scores followed in single precision, together with a bound on what that has done to
-them: a product of k terms, in whatever sequence they are added, is off by at most (k + 3) u times the sum of their
-sizes, u being the rounding unit. Nodes with a lead that is not beyond the bound are followed again in double precision
-through the block, so the count is that of double precision. The scores go from block to block until the bound is large;
-then they are computed again in double precision. Anything but a plain count is computed in double precision per block.
+To count correct predictions, only the sign of every lead is needed: the score of the true class minus the best other
+score. Lines and scores are computed in single precision, with a bound on the rounding error. A sum of k products, added
+in any sequence, is off by at most (k + 3) u times the sum of the absolute terms, where u is the rounding unit. Where a
+lead is within the bound, the block is computed again in double precision for that node, so the count is the same as in
+double precision. Scores pass from block to block until the bound is too large; then they are computed again in double
+precision. Anything other than a plain count is computed in double precision in every block.
 """
 
 from typing import NamedTuple
@@ -19,32 +19,32 @@ from pcwinter.game.metrics import measure, predict
 from pcwinter.heads.ridge.block import Changes
 from pcwinter.heads.ridge.course import Course, Scoring
 
-UNIT = 2.0**-24  # u, of single precision
+UNIT = 2.0**-24  # u for single precision
 LANES = 32  # numbers that are compared at the same time
-STRIP = 128  # nodes that are followed again at a time
-FAR, NEAR = 1e8, 1e-15  # sizes within which single precision neither overflows nor loses what is small
-RENEW = 2e-5  # bound, relative to the scores, at which they are computed again
+STRIP = 128  # nodes that are computed again at a time
+FAR, NEAR = 1e8, 1e-15  # within these sizes, single precision neither overflows nor underflows
+RENEW = 2e-5  # the scores are computed again when the bound, relative to them, is above this
 
 
 class Lines(NamedTuple):
-    """Lines k(Z, .) - bias^2 of the t rows at the beginning of a block and, below them, their changes in it; scratch.
+    """Lines k(Z, .) - bias^2 of the t rows at the beginning of a block, then their changes in the block; and scratch.
 
-    What does not belong to the precision in use has no rows.
+    Arrays of the precision that is not in use have no rows.
     """
 
     exact: FloatArray  # (t + size, v)
     combined: FloatArray  # (2 size + c, v)
-    largest: FloatArray  # (t + size,) entries of `exact`, without their signs
+    largest: FloatArray  # (t + size,) largest absolute entry of each line of `exact`
     rounded: FloatArray  # (t + size, v) in single precision
     followed: FloatArray  # (2 size, v) in single precision
-    scores: FloatArray  # (c, v) in single precision, of the last evaluation
+    scores: FloatArray  # (c, v) in single precision, after the last evaluation
     best: FloatArray  # (v,) in single precision
-    trust: FloatArray  # (2,) bounds on the error of these scores and on the scores
+    trust: FloatArray  # (2,) bound on the error of these scores, and bound on the scores themselves
 
 
 @compiled
 def make_lines(t: int, size: int, n_classes: int, n: int, single: bool) -> Lines:
-    """Lines of rows that are not in use."""
+    """Empty lines, with no rows in use."""
     known, made = (t + size, 2 * size) if single else (0, 0)
     return Lines(
         np.zeros((t + size, n)),
@@ -60,7 +60,7 @@ def make_lines(t: int, size: int, n_classes: int, n: int, single: bool) -> Lines
 
 @compiled
 def note_line(lines: Lines, k: int) -> None:
-    """Let the rest of the record follow line k of `exact`."""
+    """Update `rounded` and `largest` after line k of `exact` has changed."""
     if not len(lines.rounded):
         return
     exact, rounded = lines.exact[k], lines.rounded[k]
@@ -81,7 +81,7 @@ def note_line(lines: Lines, k: int) -> None:
 
 @compiled
 def score_block(course: Course, players: IntArray, lines: Lines, block: Changes, constant: float) -> FloatArray:
-    """Utility of every evaluation of a block; each is that of a player."""
+    """Utility of every evaluation of a block; `players` holds the player of each evaluation."""
     course.walked.counts[0] += len(players)
     if len(lines.rounded):
         return _count(course.scoring, lines, block, constant)
@@ -101,7 +101,7 @@ def score_block(course: Course, players: IntArray, lines: Lines, block: Changes,
 
 @inlined
 def _follow(scores: FloatArray, block: Changes, j: int, a: FloatArray, c: FloatArray) -> None:
-    """Scores of evaluation j from those before it."""
+    """Turn the scores before evaluation j into the scores after it."""
     f = scores.dtype.type
     for k in range(len(scores)):
         line, x, y = scores[k], f(block.slopes[2 * j, k]), f(block.slopes[2 * j + 1, k])
@@ -111,7 +111,7 @@ def _follow(scores: FloatArray, block: Changes, j: int, a: FloatArray, c: FloatA
 
 @compiled
 def _count(scoring: Scoring, lines: Lines, block: Changes, constant: float) -> FloatArray:
-    """Numbers of validation nodes whose true class leads; not a number if a score is not finite."""
+    """(b,) number of validation nodes whose true class leads; NaN if a score is not finite."""
     n_classes, n = lines.scores.shape
     b, wide = len(block.slopes) // 2, block.weights.shape[1]
     if not lines.trust[0] <= RENEW * lines.trust[1]:
@@ -149,14 +149,14 @@ def _count(scoring: Scoring, lines: Lines, block: Changes, constant: float) -> F
 
 @inlined
 def _ahead(scoring: Scoring, lines: Lines, limit: float, doubt: BoolArray) -> int:
-    """Number of nodes whose true class leads by more than the limit; notes those whose lead is within it."""
+    """Number of nodes whose true class leads by more than the limit; marks nodes within the limit in `doubt`."""
     scores, ends, n_classes, most = lines.scores, scoring.ends, len(lines.scores), np.float32(limit)
     lines.best[:] = -np.inf
     correct = 0
     for y in range(n_classes):
         begin, end = ends[y], ends[y + 1]
         mine, best = scores[y, begin:end], lines.best[begin:end]
-        for k in range(1, n_classes, 3):  # the others, three at a time; the last ones may come twice
+        for k in range(1, n_classes, 3):  # the other classes, three at a time; the last ones may be repeated
             first = scores[(y + k) % n_classes, begin:end]
             second = scores[(y + min(k + 1, n_classes - 1)) % n_classes, begin:end]
             third = scores[(y + min(k + 2, n_classes - 1)) % n_classes, begin:end]
@@ -164,7 +164,7 @@ def _ahead(scoring: Scoring, lines: Lines, limit: float, doubt: BoolArray) -> in
                 s, t, u, v = first[i], second[i], third[i], best[i]
                 s, u = (s if s > t else t), (u if u > v else v)
                 best[i] = s if s > u else u
-        ahead, clear = np.int32(0), np.int32(0)  # of the size of the numbers compared, or the loop is slow
+        ahead, clear = np.int32(0), np.int32(0)  # as wide as the numbers compared; otherwise the loop is slow
         for i in range(len(mine)):
             lead = mine[i] - best[i]
             ahead = np.int32(ahead + np.int32(lead > most))
@@ -180,7 +180,7 @@ def _ahead(scoring: Scoring, lines: Lines, limit: float, doubt: BoolArray) -> in
 def _look_again(
     scoring: Scoring, lines: Lines, block: Changes, constant: float, doubt: BoolArray, utility: FloatArray
 ) -> None:
-    """Add the nodes in doubt that are predicted correctly, in double precision."""
+    """Add the nodes in doubt whose prediction is correct in double precision."""
     b, n = doubt.shape
     wide = block.weights.shape[1]
     doubtful = np.zeros(n, dtype=np.bool_)

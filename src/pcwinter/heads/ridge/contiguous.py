@@ -4,17 +4,17 @@ While the tree of root r is open, all other rows H are finished, and a row h = s
 
     b a^T,   a = k_c(Z, h),   b = (e - f(h)) / (k_c(h, h) + lambda)
 
-to the scores, where k_c is the kernel conditioned on H and f the prediction from H. All are linear or
-quadratic in h, so one line per graph node holds what they need, and h moves along these lines (`moves`).
+to the scores, where k_c is the kernel conditioned on H and f the prediction from H. Both are linear or quadratic in h.
+So one line per graph node holds what they need, and h is updated along these lines (`game.coalitions.row_updates`).
 
-The finished rows of an order are known before it is walked. The dual form takes the Cholesky
-factor L of their kernel in the order's sequence once; then the first i entries of L^-1 k(H, x)
-condition x on the first i rows, and nothing is ever inverted or downdated. A node's line is conditioned when a tree
-that has the node opens, on the rows that were finished since the last such tree. The primal form keeps
-the conditional covariance of the weights, and serves when there are more rows than features.
+The finished rows of an order are known before the walk. The dual form computes the Cholesky factor L of their kernel
+once, in the sequence of the order. The first i entries of L^-1 k(H, x) then condition x on the first i rows, and
+nothing is ever inverted or downdated. When a tree opens, the lines of its nodes are conditioned on the rows that were
+finished since they were last used. The primal form keeps the conditional covariance of the weights. It is used when
+there are more rows than features.
 
-Truncation leaves most players of a tree to the silent block that ends it. Then its row is finished, and the utility
-that of the finished rows: players of that block are not followed, and lines are only conditioned for those who are.
+With truncation, most players of a tree join in the silent block at its end. After that block the row is finished, and
+the utility is that of the finished rows. So the players of that block are skipped, and their lines not conditioned.
 """
 
 import numpy as np
@@ -28,13 +28,13 @@ from pcwinter.game.metrics import measure
 from pcwinter.heads.ridge.counting import KEPT, add_row, make_scores, score
 from pcwinter.heads.ridge.course import Course, Opened, Row, Scores
 
-RENEW = 1024  # evaluations after which the sums of a tree are added up again, before their rounding adds up
-STRIP = 256  # columns of the lines that are conditioned at a time, so that those of the finished rows stay in the cache
+RENEW = 1024  # evaluations after which the sums of a tree are recomputed, so that rounding errors cannot accumulate
+STRIP = 256  # columns that are conditioned at a time, so that the lines of the finished rows stay in the cache
 
 
 @inlined
 def _dot(x: FloatArray, y: FloatArray) -> float:
-    """Inner product in four sums, which the processor can add up at the same time."""
+    """Inner product as four partial sums, which the processor adds in parallel."""
     a = b = c = d = 0.0
     n = len(x) // 4 * 4
     for i in range(0, n, 4):
@@ -49,7 +49,7 @@ def _dot(x: FloatArray, y: FloatArray) -> float:
 
 @compiled
 def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, scores: Scores) -> int:
-    """Walk the tree that starts at position `begin`, as far as `last`; returns the next step."""
+    """Walk the tree that starts at position `begin`, up to position `last`; returns the next step."""
     local, state, moves, players, visited = course.local, course.state, course.moves, course.players, course.visited
     scoring, walked = course.scoring, course.walked
     tree = local.tree[players[begin]]
@@ -72,7 +72,7 @@ def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, 
         player = players[position]
         join(local, state, player)
         position += 1
-        while not credited and not visited[position]:  # which the last one is
+        while not credited and not visited[position]:  # ends before `last`, because that player is visited
             join(local, state, players[position])
             position += 1
         if state.changes[0] or state.changes[1]:
@@ -94,7 +94,7 @@ def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, 
             norm += scale * scale * _dot(weights if opened.square else kernel, kernel)
             if len(opened.mixed):
                 norm += scale * np.dot(weights, opened.mixed)
-            weight = 1 / (max(norm, 0.0) + course.penalty)  # rounding may take a norm of 0 below it
+            weight = 1 / (max(norm, 0.0) + course.penalty)  # rounding may make a norm of 0 negative
             for c in range(n_classes):
                 b[c] = ((1.0 if c == course.labels[tree] else 0.0) + white_h[c]) * weight
             rate = a.dtype.type(scale)
@@ -111,7 +111,7 @@ def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, 
 
 @compiled
 def _ends(course: Course, begin: int) -> tuple[int, int]:
-    """Where the last visited player of the tree that starts at `begin` has joined, and where all have."""
+    """Positions after the last visited player, and after the last player, of the tree that starts at `begin`."""
     tree, players = course.local.tree, course.players
     last = end = begin
     while end < len(players) and tree[players[end]] == tree[players[begin]]:
@@ -123,7 +123,7 @@ def _ends(course: Course, begin: int) -> tuple[int, int]:
 
 @compiled
 def _complete(course: Course, tree: int, step: int, scores: Scores) -> int:
-    """The silent block that ends a tree, its row being in the scores; returns the next step."""
+    """Take the silent step that ends a tree, whose row is already in the scores; returns the next step."""
     local, scoring, walked = course.local, course.scoring, course.walked
     utility = walked.utility[step - 1]
     if 2 * course.state.added[tree] < local.room[local.begin[tree + 1]] - local.room[local.begin[tree]]:
@@ -149,8 +149,8 @@ def walk_dual(
 ) -> None:
     """Walk a whole order.
 
-    `lines` and `white` as in `Opened`, the first with nothing in it, the second with no predictions yet; `products` and
-    `finished` as in `Row`, `finished_labels` (t, c) is L^-1 E; `coordinates` as `Opened.kernel`, or empty.
+    `lines` and `white` are as in `Opened`: `lines` is uninitialised, `white` has no predictions yet. `products` and
+    `finished` are as in `Row`. `finished_labels`, (t, c), is L^-1 E. `coordinates` is as `Opened.kernel`, or empty.
     """
     local, players, basis = course.local, course.players, course.basis
     n_classes, n = len(course.scoring.ends) - 1, products.shape[1]
@@ -172,7 +172,7 @@ def walk_dual(
         slots = np.flatnonzero(followed)
         nodes = basis[first + slots]
         condition(nodes, i, products, white, rounded, finished_labels, lines, done)
-        # the constant feature may be large beside all others, so its line is conditioned in double precision
+        # the constant feature may be much larger than all others, so its line is conditioned in double precision
         condition(only, i, products[-1:], white[constant : constant + 1], finished, finished_labels, exact, done_exact)
         lines[constant] = exact[0]
         kernel, rows, below, square = coordinates, basis, constant, gram_begin[tree] >= 0
@@ -204,7 +204,7 @@ def condition(
     lines: FloatArray,
     done: IntArray,
 ) -> None:
-    """Condition lines and predictions of nodes on the first `i` finished rows; they are on the first `done`, or new."""
+    """Condition lines and predictions of nodes on the first `i` rows; `done` rows are done, -1 for a new node."""
     n_classes, n = finished_labels.shape[1], lines.shape[1]
     for node in nodes:
         if done[node] < 0:
@@ -247,8 +247,8 @@ def walk_primal(
 ) -> None:
     """Walk a whole order with the (d + 1, d + 1) conditional covariance of the weights.
 
-    `coordinates` (b, d + 1) scaled features of the graph nodes, `finished` (t, d + 1) complete rows
-    and `validation` (d + 1, v); the last feature is the constant one, 0 for graph nodes.
+    `coordinates`, (b, d + 1), holds the scaled features of the graph nodes, `finished`, (t, d + 1), the complete rows,
+    and `validation`, (d + 1, v), the validation rows. The last feature is the constant one; it is 0 for graph nodes.
     """
     local, players, basis = course.local, course.players, course.basis
     n_classes, n = len(course.scoring.ends) - 1, validation.shape[1]

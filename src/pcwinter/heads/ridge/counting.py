@@ -1,8 +1,8 @@
 """Scores of the finished rows and one more row -> utility.
 
-While a tree is open the scores are F + b a^T. To count correct predictions it is enough to know the sign of every
-lead, the score of the true class less the best of the others. That is done in single precision: a lead that its
-rounding could turn is computed again in double precision, so the count is that of double precision.
+While a tree is open, the scores are F + b a^T. To count correct predictions, only the sign of every lead is needed:
+the score of the true class minus the best other score. Leads are computed in single precision. Where rounding could
+change the sign, the lead is computed again in double precision, so the count is the same as in double precision.
 """
 
 import numpy as np
@@ -12,21 +12,21 @@ from pcwinter._util.compiled import compiled, inlined
 from pcwinter.game.metrics import ACCURACY, measure
 from pcwinter.heads.ridge.course import Row, Scores, Scoring
 
-SINGLE = 2e-5  # error of `a` in single precision, in units of the largest product: ten times what tests see
-ROUNDED = 1e-6  # the same for the part of the constant feature, which is computed in double precision and then rounded
-KEPT = 256  # validation nodes whose kernels with the open tree are at hand to be looked at again
-MOST = 4096  # slots of a tree, or labelled nodes, beyond which that does not hold, and all is in double precision
+SINGLE = 2e-5  # error of `a` in single precision, relative to the largest product: ten times what tests observe
+ROUNDED = 1e-6  # the same for the constant feature, which is computed in double precision and then rounded
+KEPT = 256  # validation nodes whose kernels with the open tree are cached for double precision
+MOST = 4096  # with more slots in a tree, or labelled nodes, SINGLE does not hold, and double precision is used
 
 
 def largest_error(products: FloatArray) -> float:
-    """What rounding to single precision may do to an entry of `a`; the last line is that of the constant feature."""
+    """Largest rounding error of an entry of `a` in single precision; the constant feature is the last line."""
     nodes, constant = products[:-1], products[-1]
     return SINGLE * max(float(nodes.max()), -float(nodes.min())) + ROUNDED * float(constant.max())
 
 
 @compiled
 def make_scores(n_classes: int, n: int, like: FloatArray) -> Scores:
-    """Scores of no rows; `like` has the precision of `a`."""
+    """Scores without any rows; `like` has the precision of `a`."""
     return Scores(
         np.zeros((n_classes, n)),
         np.zeros((n_classes, n), dtype=like.dtype),
@@ -58,7 +58,7 @@ def score(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: R
 
 @inlined
 def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row) -> float:
-    """Number of validation nodes whose true class leads; not a number if a score is not finite."""
+    """Number of validation nodes whose true class leads; NaN if a score is not finite."""
     n_classes = len(b)
     lowest = highest = b[0]
     for c in range(1, n_classes):
@@ -69,7 +69,7 @@ def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: 
     correct = 0
     for y in range(n_classes):
         begin, end = scoring.ends[y], scoring.ends[y + 1]
-        for k in range(1, n_classes, 3):  # the others, three at a time; the last ones may come twice
+        for k in range(1, n_classes, 3):  # the other classes, three at a time; the last ones may be repeated
             p, q, r = (
                 (y + k) % n_classes,
                 (y + min(k + 1, n_classes - 1)) % n_classes,
@@ -77,7 +77,7 @@ def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: 
             )
             _best(scores, a, b, p, q, r, begin, end)
         now, best, mine, slope = a[begin:end], scores.best[begin:end], scores.rounded[y, begin:end], a.dtype.type(b[y])
-        ahead, clear = np.int32(0), np.int32(0)  # of the size of the numbers compared, or the loop is slow
+        ahead, clear = np.int32(0), np.int32(0)  # as wide as the numbers compared; otherwise the loop is slow
         for i in range(len(now)):
             lead = mine[i] + slope * now[i] - best[i]
             ahead = np.int32(ahead + np.int32(lead > limit))
@@ -95,7 +95,7 @@ def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: 
 
 @inlined
 def _best(scores: Scores, a: FloatArray, b: FloatArray, p: int, q: int, r: int, begin: int, end: int) -> None:
-    """Best scores so far and of three more classes."""
+    """Update the best scores with three more classes."""
     f = a.dtype.type
     x, y, z = f(b[p]), f(b[q]), f(b[r])
     first, second, third = scores.rounded[p, begin:end], scores.rounded[q, begin:end], scores.rounded[r, begin:end]
@@ -108,7 +108,7 @@ def _best(scores: Scores, a: FloatArray, b: FloatArray, p: int, q: int, r: int, 
 
 @compiled
 def _hit(scores: FloatArray, b: FloatArray, a: float, y: int, i: int, tie: float) -> int:
-    """Whether node i is given class y, as `predict` has it: among ties the lowest; -1 if a score is not finite."""
+    """1 if node i is predicted to be of class y, with ties as in `predict`, else 0; -1 if a score is not finite."""
     mine, hit = scores[y, i] + b[y] * a, 1
     for c in range(len(b)):
         other = scores[c, i] + b[c] * a
@@ -121,7 +121,7 @@ def _hit(scores: FloatArray, b: FloatArray, a: float, y: int, i: int, tie: float
 
 @compiled
 def _entry(row: Row, i: int) -> float:
-    """Entry i of a = k_c(Z, h). A node in doubt is so again and again, so what it needs is gathered once in a tree."""
+    """Entry i of a = k_c(Z, h). The same nodes are in doubt again and again, so their columns are cached per tree."""
     m, place = len(row.node), i % KEPT
     column = row.kept[place, : m + len(row.white)]
     if row.whose[place] != i:

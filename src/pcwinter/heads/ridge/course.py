@@ -13,14 +13,14 @@ from pcwinter.game.detail import Parts
 
 
 class Scoring(NamedTuple):
-    """What the validation nodes are, and how their scores become a utility."""
+    """The classes of the validation nodes, and how scores become a utility."""
 
     code: int
     ends: IntArray  # (c + 1,) where each class begins
     temperature: float
     tie: float
     empty: float  # utility of the empty coalition
-    error: float  # of `a`, at most; 0 in double precision
+    error: float  # bound on the error of `a`; 0 in double precision
 
 
 class Scores(NamedTuple):
@@ -41,7 +41,7 @@ class Walked(NamedTuple):
 
 
 class Course(NamedTuple):
-    """What every walk needs, whatever its algebra."""
+    """The input of every walk, contiguous or interleaved."""
 
     local: LocalGraphs
     state: State
@@ -57,35 +57,35 @@ class Course(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The row that the open tree has come to, from which any entry of `a` can be had in double precision."""
+    """The current row of the open tree; any entry of `a` can be computed from it in double precision."""
 
     scale: float
-    weight: FloatArray  # (m,) of the tree's slots
+    weight: FloatArray  # (m,) weights of the tree's slots
     node: IntArray  # (m,) their rows in `products`
-    products: FloatArray  # (b + 1, v) kernel between nodes and validation nodes, the constant feature's last
+    products: FloatArray  # (b + 1, v) kernel between nodes and validation nodes; the constant feature comes last
     white: FloatArray  # (i,) L^-1 k(H, h)
     finished: FloatArray  # (t, v) L^-1 k(H, Z)
-    kept: FloatArray  # (KEPT, >= m + i) columns of both, of the slots and of the first i rows, as far as there are any
-    whose: IntArray  # (KEPT,) validation nodes whose columns these are, or -1
+    kept: FloatArray  # (KEPT, >= m + i) cached columns: `products` of the slots, then `finished` of the first i rows
+    whose: IntArray  # (KEPT,) validation node of each cached column, or -1
 
 
 class Opened(NamedTuple):
     """What one tree needs while it is open: lines of three kinds.
 
-    Each has rows for the x_u of the slots and one for the constant feature, and below these one for every T_w
-    and one for g. `lines` and `white` have a row per graph node, `kernel` has one per slot of the tree or graph node.
+    Each kind has rows for the x_u of the slots, then one for the constant feature, one for every T_w and one for g.
+    `lines` and `white` have a row per graph node; `kernel` has a row per slot of the tree, or per graph node.
     """
 
-    lines: FloatArray  # (.., v) k_c(Z, x), in single precision if it is only counted
-    white: FloatArray  # (.., c + t) less the predictions at x, then L^-1 k(H, x)
-    where: IntArray  # (m,) their rows that belong to the slots
+    lines: FloatArray  # (.., v) k_c(Z, x); in single precision if predictions are only counted
+    white: FloatArray  # (.., c + t) minus the predictions at x, then L^-1 k(H, x)
+    where: IntArray  # (m,) rows of the slots in `lines` and `white`
     constant: int  # the row of the constant feature
-    i: int  # finished rows, which have their entry in the second part of `white`; 0 in the primal
+    i: int  # number of finished rows, that is, of entries in the second part of `white`; 0 in the primal form
     kernel: FloatArray  # kernel values between the slots of the tree or, if it has many, the features of all nodes
-    square: bool  # whether these are kernel values
-    rows: IntArray  # (m,) their rows that belong to the slots
-    below: int  # the row of the first T_w
-    mixed: FloatArray  # (slots,) twice the kernel between them and the constant feature; empty where it is 0
+    square: bool  # whether `kernel` holds kernel values
+    rows: IntArray  # (m,) rows of the slots in `kernel`
+    below: int  # the row of the first T_w in `kernel`
+    mixed: FloatArray  # (slots,) twice the kernel between the slots and the constant feature; empty if it is 0
     norm: float  # kernel of the constant feature with itself
     products: FloatArray  # (b + 1, v) as in `Row`
     finished: FloatArray  # (t, v)

@@ -1,11 +1,11 @@
 """Rows and labels -> scores in closed form: ridge regression of one-hot labels.
 
-Features are scaled so that the mean squared norm of the complete rows is 1, and a constant feature
-`bias` is added: k(x, z) = s^2 x.z + bias^2. The scores of the validation nodes Z are
+Features are scaled so that the mean squared norm of the complete rows is 1, and a constant feature `bias` is added:
+k(x, z) = s^2 x.z + bias^2. For the rows H with one-hot labels E, the scores of the validation nodes Z are
 
     F = k(Z, H) (k(H, H) + lambda I)^-1 E.
 
-The walks are compiled: `contiguous` for orders that finish one tree before the next, `interleaved` for all others.
+Compiled walks: `contiguous` for orders that finish one tree before the next, `interleaved` for all others.
 """
 
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ from pcwinter.heads.ridge.counting import KEPT, MOST, largest_error
 from pcwinter.heads.ridge.course import Course, Scoring, Walked
 from pcwinter.heads.ridge.interleaved import BLOCK, walk_rows
 
-CHUNK = 128  # validation nodes whose dense features are held at a time
-TILE = 64  # smallest number of validation nodes in a tile; every tile repeats the work that all share
+CHUNK = 128  # validation nodes whose features are made dense at a time
+TILE = 64  # smallest number of validation nodes in a tile; every tile repeats the shared work
 SMALL = 256  # slots up to which the kernel between the slots of a tree is always stored
 
 
@@ -71,7 +71,7 @@ def inverse_norm(rows: Sparse) -> float:
 
 
 def solve(kernel: FloatArray, cross: FloatArray, labels: IntArray, n_classes: int, penalty: float) -> FloatArray:
-    """(c, v) class-major scores from k(H, H), (t, t), and k(H, Z), (t, v); zero without rows."""
+    """(c, v) class-major scores from k(H, H), (t, t), and k(H, Z), (t, v); zero if there are no rows."""
     factor = scipy.linalg.cho_factor(kernel + penalty * np.eye(len(kernel)), lower=True)
     weights: FloatArray = scipy.linalg.cho_solve(factor, np.eye(n_classes)[labels])
     return np.ascontiguousarray(weights.T) @ cross
@@ -91,9 +91,9 @@ class RidgeWalker:
         primal: bool | None = None,
         memory: int | None = None,
     ) -> None:
-        """Prepare; `primal` None chooses by size: fewer features than rows. `memory` bytes, None for no bound."""
+        """Prepare. `primal=None` uses the primal form if there are fewer features than rows. `memory` is in bytes."""
         self.problem, self.metric, self.temperature = problem, metric, temperature
-        penalty, bias = float(penalty), float(bias)  # a whole number would make whole-number arrays below
+        penalty, bias = float(penalty), float(bias)  # with integers, the arrays below would be integer arrays
         self.penalty, self.constant = penalty, bias**2
         local = problem.local
         everybody = np.ones_like(local.null)
@@ -126,7 +126,7 @@ class RidgeWalker:
             slots = np.diff(local.begin)
             stored = np.where(slots <= max(SMALL, width // 2), slots**2, 0)
             self.gram_begin = np.where(stored > 0, np.cumsum(stored) - stored, -1)
-            self._tiles(False, metric.code == ACCURACY and self._roundable)  # refuse before what is large is made
+            self._tiles(False, metric.code == ACCURACY and self._roundable)  # raise before the large arrays are made
             self.grams = self._grams(stored)
             wide = bool((self.gram_begin < 0).any())
             room = int(np.diff(local.inner_begin).max()) + 1  # for the sums of a tree
@@ -135,9 +135,9 @@ class RidgeWalker:
                 self.coordinates[: len(nodes)] = self.features.toarray()
 
     def _grams(self, stored: IntArray) -> FloatArray:
-        """Kernels between the slots of each tree, one after the other, `stored` numbers each.
+        """Kernels between the slots of each tree, one after the other, with `stored` numbers per tree.
 
-        None where a tree has so many slots that following the features themselves is cheaper.
+        `stored` is 0 for a tree with many slots, where it is cheaper to follow the features themselves.
         """
         begin, at = self.problem.local.begin, self.gram_begin
         grams = np.empty(int(stored.sum()))
@@ -147,7 +147,7 @@ class RidgeWalker:
         return grams
 
     def footprint(self, interleaved: bool, single: bool) -> tuple[int, int]:
-        """Bytes that a walk needs for every validation node, and besides, what is prepared for all walks included."""
+        """Bytes per validation node, and fixed bytes, that a walk needs, including what all walks share."""
         local, t, (b, d) = self.problem.local, len(self.problem.labels), self.features.shape
         slots, inner = np.diff(local.begin), np.diff(local.inner_begin)
         edges, players = local.n_edges, len(local.slot)
@@ -171,9 +171,9 @@ class RidgeWalker:
         return each + 8 * (b + t) + (4 if single else 8) * (room + t), fixed
 
     def _tiles(self, interleaved: bool, single: bool) -> list[tuple[int, int]]:
-        """Ranges of validation nodes that are walked one after the other, so that each fits into the memory.
+        """Ranges of validation nodes that are walked one after the other, so that each fits into memory.
 
-        Only counts are added up so: other sums would have other bits when there is less memory.
+        Only for accuracy: it is a count, while the bits of other sums would depend on the memory limit.
         """
         n = len(self.problem.targets)
         each, fixed = self.footprint(interleaved, single)
@@ -183,10 +183,10 @@ class RidgeWalker:
             return [(0, n)]
         at_once = min(n, TILE) if self.metric.code == ACCURACY else n
         if fits < at_once:
-            reason = "" if self.metric.code == ACCURACY else f", {self.metric.name} needs all validation nodes at once,"
+            reason = "" if self.metric.code == ACCURACY else f" ({self.metric.name} needs all validation nodes at once)"
             least = (fixed + at_once * each) / 2**20
             raise ValueError(
-                f"the ridge head needs at least {least:,.0f} MB of memory{reason} but may use {limit / 2**20:,.0f} MB"
+                f"the ridge head needs at least {least:,.0f} MB of memory{reason}, but may use {limit / 2**20:,.0f} MB"
                 ": raise memory, or use fewer labelled nodes or hops"
             )
         bounds = np.linspace(0, n, -(-n // fits) + 1).astype(int).tolist()
@@ -195,7 +195,7 @@ class RidgeWalker:
     def products(self, begin: int, end: int) -> FloatArray:
         """(b + 1, end - begin) kernel of nodes and of the constant feature with validation rows; the largest array.
 
-        It is kept when it is that of all validation rows.
+        It is cached if the range covers all validation rows.
         """
         n = self.validation.shape[0]
         if self._products is not None and end - begin == n:
@@ -272,9 +272,9 @@ class RidgeWalker:
         return Walk(whole(self.metric, utility, order), int(counts[0]), int(counts[1]))
 
     def _solve(self, trees: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """L^-1 times the kernels of the rows, in the order of `trees`, with nodes and validation nodes, and times E.
+        """L^-1 k(H, nodes), L^-1 k(H, Z) and L^-1 E, with the rows H in the order of `trees`.
 
-        The first is transposed, with room for predictions before it and for the lines of a tree below it.
+        The first is transposed, with room for predictions to its left and for the lines of a tree below it.
         """
         factor = scipy.linalg.cholesky(
             self.kernel[np.ix_(trees, trees)] + self.penalty * np.eye(len(trees)), lower=True
@@ -289,7 +289,7 @@ class RidgeWalker:
         return white, finished, np.ascontiguousarray(scipy.linalg.solve_triangular(factor, one_hot, lower=True))
 
     def _lines(self, products: FloatArray) -> FloatArray:
-        """(b + inner slots + t, v + d) products beside features, and below them room for the T_w and the rows."""
+        """(b + inner slots + t, v + d) products next to features, and below them room for the T_w and the rows."""
         local, (b, d), n = self.problem.local, self.features.shape, products.shape[1]
         lines = np.zeros((b + int(local.inner_begin[-1]) + len(local.root), n + d))
         lines[:b, :n] = products[:-1]
@@ -297,7 +297,7 @@ class RidgeWalker:
         return lines
 
     def prepare(self, order: Order) -> None:
-        """Compile, and compute what orders like this one need: by its first tree, or until its trees interleave."""
+        """Compile, and compute what such orders share, by walking the first tree, or until the trees interleave."""
         sequence = self.problem.local.tree[order.players]
         switches = np.cumsum(np.r_[True, sequence[1:] != sequence[:-1]])
         enough = np.flatnonzero(switches > len(self.problem.local.root))

@@ -1,11 +1,11 @@
 """Any order -> utilities: compiled ridge walks in which a player may change a row that is in use.
 
-In precedence-only and free orders several trees are open at once, and an evaluation changes one row. Evaluations are
-made in blocks. For each, the players join and the rows move; then the block is solved from the kernel itself
-(`ridge_block`), which says of which lines k(Z, .) the scores of every evaluation are made; then one matrix product
-combines them for the whole block, and they are scored (`ridge_block_scores`). Rows and their kernel go from block to
-block, but no inverse does, so none drifts. Cost per evaluation: 2 (t + block) v + t d multiply-adds, in such products,
-and what the rows move.
+In precedence and free orders, several trees are open at once, and each evaluation changes one row. Evaluations are
+computed in blocks. First the players of a block join and the rows are updated. Then the block is solved from the
+kernel itself (`block`), which gives the scores of every evaluation as a combination of lines k(Z, .). One matrix
+product combines the lines for the whole block, and the result is scored (`block_scores`). Rows and their kernel pass
+from block to block, but no inverse does, so none drifts. Cost per evaluation: 2 (t + block) v + t d multiply-adds in
+matrix products, plus the updates of the rows.
 """
 
 import numpy as np
@@ -18,16 +18,16 @@ from pcwinter.heads.ridge.block import changes
 from pcwinter.heads.ridge.block_scores import make_lines, note_line, score_block
 from pcwinter.heads.ridge.course import Course
 
-BLOCK = 48  # evaluations; longer blocks have more to combine, shorter ones are solved more often
-SMALL = 0.006  # penalty below which blocks are shorter: what adds up in the scores of a block is divided by the penalty
+BLOCK = 48  # evaluations; longer blocks cost more to combine, shorter ones are solved more often
+SMALL = 0.006  # blocks are shorter below this penalty, because rounding errors in a block are divided by the penalty
 
 
 @compiled
 def walk_rows(course: Course, lines: FloatArray, constant: float, single: bool) -> None:
     """Walk a whole order of single players.
 
-    `lines` holds, for every graph node, its inner products with the validation rows and its features; below these
-    there is room for the T_w of all inner slots and for the g of all rows.
+    `lines` holds the inner products with the validation rows, then the features, of every graph node. Below these
+    there is room for the T_w of all inner slots and the g of all rows.
     """
     local, state, moves, players = course.local, course.state, course.moves, course.players
     labels, penalty, scoring = course.labels, course.penalty, course.scoring
