@@ -31,19 +31,19 @@ def summary(results: Result) -> str:
     intro = _prose(
         f"`{machine['command']}` on {machine['date']}, commit {machine['commit']}: {machine['cpu']}, "
         f"{machine['cores']} cores, {machine['system']}, Python {machine['python']}, one thread per process. The plain "
-        "loop trains one PyTorch model per evaluation, as the authors' script does; only evaluations that are really "
-        "computed count."
+        "loop trains one PyTorch model per evaluation, as the authors' script does; only computed evaluations "
+        "count."
     )
     lines = []
     for line in results.get("ratios", []):
         wanted = WANTED.get((line["head"], line["dataset"]), "")
         if not line["truncation"]:
-            what = f"{line['head']} head, {line['dataset']}, one core: speed over the plain loop's"
+            what = f"{line['head']} head, {line['dataset']}, one core: speed relative to the plain loop"
             lines.append((what, _times(line["ratio"]), wanted, _against(line)))
     for line in _one(results, "workers"):
         note = f"{_times(line['ratio_with_start'])} with their start, {line['orders']} orders"
         lines.append(
-            ("two workers: speed over one's", _times(line["ratio_steady"]), "at least 1.8 x, aim 1.95 x", note)
+            ("two workers: speed relative to one", _times(line["ratio_steady"]), "at least 1.8 x, aim 1.95 x", note)
         )
     for line in results.get("memory", []):
         if line["dataset"] == "amazon-computers":
@@ -67,9 +67,9 @@ def summary(results: Result) -> str:
         lines.append(("calibration's share of that", share, "below 20 %", note))
     for line in _one(results, "peer"):
         theirs, mine = line["pydvl"]["us_per_evaluation"], line["pcwinter"]["us_per_evaluation"]
-        note = f"{_number(mine)} us against {_number(theirs)} us of pyDVL"
-        lines.append(("Shapley values of the labelled rows: speed over pyDVL's", _times(theirs / mine), "", note))
-    return intro + "\n\n" + _table(("without truncation", "measured", "wanted", "made of"), lines, "lrrl")
+        note = f"{_number(mine)} us against {_number(theirs)} us for pyDVL"
+        lines.append(("Shapley values of the labelled rows: speed relative to pyDVL", _times(theirs / mine), "", note))
+    return intro + "\n\n" + _table(("without truncation", "measured", "target", "details"), lines, "lrrl")
 
 
 def _ratios(lines: list[Result]) -> str:
@@ -232,7 +232,7 @@ def _one(results: Result, name: str) -> list[Result]:
 
 
 def _against(line: Result) -> str:
-    return f"{_number(line['us_per_evaluation'])} us against {_number(line['plain_ms'])} ms of the plain loop"
+    return f"{_number(line['us_per_evaluation'])} us against {_number(line['plain_ms'])} ms for the plain loop"
 
 
 def _number(x: float) -> str:
