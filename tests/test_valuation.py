@@ -1,7 +1,6 @@
 """The whole flow on small graphs: tables, exact values, bootstrap, warnings, bad requests."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -68,42 +67,6 @@ def test_siblings_with_isomorphic_subtrees_have_equal_values() -> None:
     values = pw.exact_value(twins, hops=1, head=RIDGE, metric="log-likelihood").nodes().set_index("node")["value"]
     assert values[2] == pytest.approx(values[3], abs=1e-12)
     assert values[2] != pytest.approx(values[4], abs=1e-6)
-
-
-@quiet
-def test_tables() -> None:
-    graph = random_graph(1)
-    values = pw.value(graph, head=RIDGE, permutations=20)
-    tree = values.tree
-    nodes, edges, players = values.nodes(), values.edges(), values.players()
-    assert nodes.columns.tolist() == ["node", "value", "stderr", "value_path", "stderr_path", "labelled", "players"]
-    assert edges.columns.tolist() == ["source", "target", "value", "stderr", "value_path", "stderr_path"]
-    assert nodes["node"].is_monotonic_increasing
-    assert nodes.loc[nodes["labelled"], "node"].tolist() == graph.train.tolist()
-    assert nodes["players"].sum() == tree.n_players == len(players)
-    assert (edges["source"] < edges["target"]).all()
-    by_node = players.groupby("node")["value"].sum()
-    np.testing.assert_allclose(nodes["value"], by_node[nodes["node"]], atol=1e-12)
-    steps = players[["step_0", "step_1", "step_2"]]
-    for row in nodes.itertuples():
-        on_path = (steps == row.node).any(axis=1)
-        assert row.value_path == pytest.approx(players.loc[on_path, "value"].sum(), abs=1e-12)
-    pd.testing.assert_series_equal(values.nodes("path")["value"], nodes["value_path"], check_names=False)
-    ends = [np.sort(steps.to_numpy()[:, k : k + 2], axis=1) for k in (0, 1)]
-    for row in edges.itertuples():
-        on_path = np.any([(pair == (row.source, row.target)).all(axis=1) for pair in ends], axis=0)
-        assert row.value_path == pytest.approx(players.loc[on_path, "value"].sum(), abs=1e-12)
-    with pytest.raises(ValueError, match="by is 'mean', expected own or path"):
-        values.nodes("mean")
-
-
-@quiet
-def test_same_seed_same_bits() -> None:
-    graph = random_graph(1)
-    for head in (RIDGE, pw.Softmax(epochs=5)):
-        first, again, other = (pw.value(graph, head=head, permutations=12, seed=seed).nodes() for seed in (4, 4, 5))
-        pd.testing.assert_frame_equal(first, again, check_exact=True)
-        assert (first["value"] != other["value"]).any()
 
 
 @quiet
@@ -179,23 +142,6 @@ def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> N
     edges = np.vstack([np.argwhere(graph.adjacency.toarray()), [(0, 4)]])
     cut = pw.Graph(edges, graph.features, graph.labels, [0, 1], graph.val)
     assert pw.value(cut, head=RIDGE, permutations=2).graph.n_cut_edges == cut.n_cut_edges == 1
-
-
-@quiet
-def test_calibration_chooses_what_is_left_open() -> None:
-    graph = random_graph(2, n_val=40)
-    free = pw.value(graph, permutations=1).calibration
-    assert free is not None
-    assert 0.01 <= free.temperature < 1  # ridge scores are flatter than the logits of a trained softmax
-    assert 0.5 < free.agreement <= 1
-    half = pw.value(graph, head=pw.Ridge(penalty=0.123), permutations=1).calibration
-    assert half is not None
-    assert half.penalty == 0.123
-    assert pw.value(graph, head=pw.Ridge(penalty=1, bias=1), permutations=1).calibration is None
-    warm = pw.value(graph, head=pw.Ridge(penalty=1, bias=1), metric="probability", permutations=1).calibration
-    assert warm is not None
-    assert (warm.penalty, warm.bias) == (1, 1)
-    assert pw.value(graph, permutations=1, seed=9).calibration == free  # it belongs to the data, not to the run
 
 
 @pytest.mark.parametrize(

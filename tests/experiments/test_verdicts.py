@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 
 from pcwinter.baselines.ranking import Ranking
-from pcwinter.experiments.curves import Curve
-from pcwinter.experiments.figures import bands_csv, read_bands, read_curves
-from pcwinter.experiments.output import Outcome, write
 from pcwinter.experiments.study import Study, open_study
 from pcwinter.experiments.verdicts import Tables, compare, verdicts
 
@@ -162,19 +159,6 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     (folder / "cora-add-edges.table.csv").write_text("method,mean\nPC-Winter,0.6\n")
     with pytest.raises(ValueError, match=r"the table add-edges of cora has no 'PC-Winter \(own\)': repeat"):
         verdicts([Tables(folder, "cora", "ridge")])
-
-
-def test_bands_are_kept_as_they_are_drawn(tmp_path: Path) -> None:
-    outcome = Outcome("demo", x="dropped", y="accuracy")
-    for seed, accuracy in enumerate(([0.5, 0.25], [0.75, 0.25], [0.25, 0.0])):
-        outcome.add("a, b", seed, Curve(np.array([0, 7]), np.array(accuracy)))
-    write(outcome, tmp_path / "demo")
-    for found in (outcome.drawing, read_curves(tmp_path / "demo" / "demo.csv")):
-        (tmp_path / "demo" / "demo.bands.csv").write_text(bands_csv(found))
-        again = read_bands(tmp_path / "demo" / "demo.bands.csv")
-        assert (again.name, again.x, again.y) == ("demo", "dropped", "accuracy")
-        kept = np.array(again.bands["a, b"])
-        np.testing.assert_allclose(kept, np.array([[0, 7], [0.5, 1 / 6], [0.25, 0], [0.75, 0.25]]), rtol=1e-4)
 
 
 def test_a_curve_that_is_known_is_read(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,32 +13,13 @@ import numpy as np
 import pytest
 
 import pcwinter as pw
-from oracles import make_graph
 from pcwinter.heads import softmax
 from pcwinter.runs import directory as module
 from pcwinter.runs.checkpoints import NAMES
 from pcwinter.runs.directory import Directory, fingerprint, write
+from run_graphs import EDGES, HEAD, graph, named
 
-EDGES = [(0, 2), (1, 3), (2, 3), (0, 4)]
-HEAD = pw.Ridge(penalty=0.3, bias=1.0)
 FILES = ["edges.csv", "nodes.csv", "players.npz", "run.json"]
-
-
-def graph(**options: int) -> pw.Graph:
-    return make_graph(EDGES, [0, 1], n_val=40, **options)
-
-
-def named() -> pw.Graph:
-    plain = graph()
-    ids = [f"node,{k}" for k in range(plain.n_nodes)]
-    ids[:5] = ["NA", "007", "", "ß\n", "a\rb"]
-    edges = np.argwhere(plain.adjacency.toarray())
-    return pw.Graph(edges, plain.features, plain.labels, plain.train, plain.val, ids=ids, classes=["<b>", "nan"])
-
-
-@pytest.fixture(scope="module")
-def values() -> pw.Values:
-    return pw.value(graph(), head=HEAD, permutations=20)
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -65,27 +46,6 @@ def test_the_files_hold_the_same_bits(values: pw.Values, tmp_path: Path) -> None
     assert story["asked"]["penalty"] == 0.3
     assert story["stop"]["permutations"] == 20
     assert sorted(path.name for path in out.iterdir()) == FILES
-
-
-@pytest.mark.parametrize("permutations", [1, 20])
-def test_what_is_read_is_what_was_valued(tmp_path: Path, permutations: int) -> None:
-    values = pw.run(named(), tmp_path / "run", head=HEAD, permutations=permutations, name="mine", notes=["well"])
-    run = pw.read(str(tmp_path / "run"))
-    assert run.nodes["node"].tolist() == ["NA", "007", "", "ß\n", "a\rb"]
-    assert run.edges["source"].tolist() == values.edges()["source"].tolist()
-    for table, known in ((run.nodes, values.nodes()), (run.edges, values.edges())):
-        for column in ("value", "stderr"):
-            np.testing.assert_array_equal(table[column], known[column])
-    np.testing.assert_array_equal(run.stderr, values.players()["stderr"])
-    np.testing.assert_array_equal(run.change, values.estimate.change)
-    assert run.classes == ("<b>", "nan")
-    assert run.label.tolist() == [0, 1, -1, -1, -1]
-    assert run.degree.tolist() == [2, 1, 2, 2, 1]
-    assert run.story["graph"] == "mine"
-    assert run.story["warnings"][0] == "well"
-    players = values.players()
-    assert set(players["step_0"]) == {"NA", "007"}
-    assert (players.loc[players["depth"] == 0, "step_1"] == "").all()
 
 
 def test_a_finished_run_can_be_resumed_and_extended(tmp_path: Path) -> None:
@@ -272,14 +232,6 @@ def test_fewer_orders_never_replace_more(tmp_path: Path) -> None:
     assert contents(out) == before
     pw.run(graph(), out, head=HEAD, permutations=45, resume=True)
     assert contents(out) == before
-
-
-def test_results_that_do_not_belong_together_are_not_shown(values: pw.Values, tmp_path: Path) -> None:
-    write(values, tmp_path)
-    table = tmp_path / "nodes.csv"
-    table.write_bytes(table.read_bytes().replace(b"True", b"False"))
-    with pytest.raises(ValueError, match=r"nodes\.csv has changed"):
-        pw.read(tmp_path)
 
 
 def test_two_processes_do_not_share_a_directory(tmp_path: Path) -> None:

@@ -1,0 +1,39 @@
+"""A run that is read back is the run that was written."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pcwinter as pw
+from pcwinter.runs.directory import write
+from run_graphs import HEAD, named
+
+
+@pytest.mark.parametrize("permutations", [1, 20])
+def test_what_is_read_is_what_was_valued(tmp_path: Path, permutations: int) -> None:
+    values = pw.run(named(), tmp_path / "run", head=HEAD, permutations=permutations, name="mine", notes=["well"])
+    run = pw.read(str(tmp_path / "run"))
+    assert run.nodes["node"].tolist() == ["NA", "007", "", "ß\n", "a\rb"]
+    assert run.edges["source"].tolist() == values.edges()["source"].tolist()
+    for table, known in ((run.nodes, values.nodes()), (run.edges, values.edges())):
+        for column in ("value", "stderr"):
+            np.testing.assert_array_equal(table[column], known[column])
+    np.testing.assert_array_equal(run.stderr, values.players()["stderr"])
+    np.testing.assert_array_equal(run.change, values.estimate.change)
+    assert run.classes == ("<b>", "nan")
+    assert run.label.tolist() == [0, 1, -1, -1, -1]
+    assert run.degree.tolist() == [2, 1, 2, 2, 1]
+    assert run.story["graph"] == "mine"
+    assert run.story["warnings"][0] == "well"
+    players = values.players()
+    assert set(players["step_0"]) == {"NA", "007"}
+    assert (players.loc[players["depth"] == 0, "step_1"] == "").all()
+
+
+def test_results_that_do_not_belong_together_are_not_shown(values: pw.Values, tmp_path: Path) -> None:
+    write(values, tmp_path)
+    table = tmp_path / "nodes.csv"
+    table.write_bytes(table.read_bytes().replace(b"True", b"False"))
+    with pytest.raises(ValueError, match=r"nodes\.csv has changed"):
+        pw.read(tmp_path)
