@@ -8,6 +8,8 @@ import pytest
 
 import pcwinter as pw
 from command import PCWINTER, call, refused
+from pcwinter.cli.tables import comparison
+from pcwinter.report import page
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -56,3 +58,17 @@ def test_datasets(tmp_path: Path) -> None:
     for name in pw.DATASETS:
         assert f"\n{name} " in f"\n{done.stdout}"
     assert done.stdout.count("not on this machine: downloaded") == len(pw.DATASETS) - 1
+
+
+def test_compare(run: Path) -> None:
+    done = call("compare", run, run)
+    assert (done.returncode, done.stderr) == (0, "")
+    first = pw.read(run)
+    assert f"{comparison(first, first)}\n" == done.stdout
+
+
+def test_report(run: Path) -> None:
+    done = call("report", run)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert str(run / "report.html") in done.stdout
+    assert (run / "report.html").read_text(encoding="utf-8") == page(pw.read(run))

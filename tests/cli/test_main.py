@@ -10,6 +10,7 @@ import pytest
 
 import pcwinter as pw
 from command import FAST, PCWINTER, call, refused
+from pcwinter.cli.main import as_options
 
 # ---- help
 
@@ -38,9 +39,6 @@ def test_version_and_no_arguments() -> None:
     assert "Usage: pcwinter" in done.stdout
     as_module = subprocess.run([sys.executable, "-m", "pcwinter", "--version"], capture_output=True, text=True)
     assert as_module.stdout == f"pcwinter {pw.__version__}\n"
-
-
-# ---- value
 
 
 def test_streams_may_be_closed(folder: Path, tmp_path: Path) -> None:
@@ -94,4 +92,17 @@ def test_wrong_usage(arguments: list[str], sentence: str, tmp_path: Path) -> Non
     assert (tmp_path / "mine.txt").read_text() == "precious"
 
 
-# ---- show, compare, datasets
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("permutations=10 is", "--permutations 10 is"),
+        ("max_permutations is 0", "--max-permutations is 0"),
+        ("max_seconds=1e-05:", "--max-seconds 1e-05:"),
+        ("which='mixed' applies", "--which mixed applies"),
+        ("finish it with resume=True", "finish it with --resume"),
+        ("the head is ridge, and orders are dfs", "the head is ridge, and orders are dfs"),  # ordinary words
+        ("max_orders=3, my_seed=4", "max_orders=3, my_seed=4"),  # no options of the command line
+    ],
+)
+def test_options_are_said_as_they_are_typed(said: str, expected: str) -> None:
+    assert as_options(said) == expected

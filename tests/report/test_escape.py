@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from pcwinter import report
+from pcwinter.report.escape import escape, visible
 from small_runs import HOSTILE, HOSTILE_CLASSES, Elements, embedded, named_graph, small_run, with_story
 
 
@@ -34,3 +35,10 @@ def test_what_cannot_be_seen_is_spelt_out(tmp_path: Path) -> None:
     assert {r"a\u202eb", r"c\u001bd"} <= set(embedded(page)["nodes"]["id"])
     for words in (r"caf\udce9", r"\u202edone", r"\u0000", r"red\u2066"):
         assert words in page
+
+
+def test_only_what_is_hidden_or_html_changes() -> None:
+    plain = "ä😀 中\t\n{}$'"
+    assert visible(plain) == plain
+    assert visible("a\x00b\u202e\ud800") == r"a\u0000b\u202e\ud800"
+    assert escape('<a href="x">&\'\x1b') == r"&lt;a href=&quot;x&quot;&gt;&amp;&#x27;\u001b"

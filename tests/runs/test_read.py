@@ -1,5 +1,6 @@
 """A run that is read back is the run that was written."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import pcwinter as pw
 from pcwinter.runs.directory import write
+from pcwinter.runs.read import STORY
 from run_graphs import HEAD, named
 
 
@@ -36,4 +38,40 @@ def test_results_that_do_not_belong_together_are_not_shown(values: pw.Values, tm
     table = tmp_path / "nodes.csv"
     table.write_bytes(table.read_bytes().replace(b"True", b"False"))
     with pytest.raises(ValueError, match=r"nodes\.csv has changed"):
+        pw.read(tmp_path)
+
+
+@pytest.mark.parametrize("hops", [1, 2])
+def test_edges_within_their_class_are_those_of_the_values(tmp_path: Path, hops: int) -> None:
+    values = pw.run(named(), tmp_path / "run", head=HEAD, hops=hops, metric="log-likelihood", permutations=7)
+    table = values.edges(by="class")
+    run = pw.read(tmp_path / "run")
+    assert run.edges["source"].tolist() == table["source"].tolist()
+    np.testing.assert_allclose(run.edges_within_class(), table["value"], rtol=0, atol=2e-12)  # rounded to 12 places
+    assert table["value"].any()
+
+
+@pytest.mark.parametrize("name", STORY)
+def test_a_story_without_a_part_is_damaged(name: str, values: pw.Values, tmp_path: Path) -> None:
+    write(values, tmp_path)
+    story = json.loads((tmp_path / "run.json").read_text())
+    story[name] = None
+    (tmp_path / "run.json").write_text(json.dumps(story))
+    with pytest.raises(ValueError, match="damaged") as caught:
+        pw.read(tmp_path)
+    assert str(tmp_path / "run.json") in str(caught.value)
+    assert name in str(caught.value)
+
+
+def test_what_is_missing_is_named(values: pw.Values, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"run\.json"):
+        pw.read(tmp_path / "none")
+    write(values, tmp_path)
+    (tmp_path / "players.npz").unlink()
+    with pytest.raises(ValueError, match=r"players\.npz"):
+        pw.read(tmp_path)
+    story = json.loads((tmp_path / "run.json").read_text())
+    del story["files"]
+    (tmp_path / "run.json").write_text(json.dumps(story))
+    with pytest.raises(FileNotFoundError, match="no results yet"):
         pw.read(tmp_path)

@@ -1,6 +1,7 @@
 """What all readers share: ids, classes, the words of a split, masks."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,11 +62,12 @@ def test_the_words_of_a_split() -> None:
 
 
 @pytest.mark.parametrize("kind", [bool, np.uint8, np.int64, np.float32])
-def test_masks_are_zeros_and_ones_of_any_type(kind: type) -> None:
-    given = np.array([0, 1, 1, 0], dtype=kind)
+def test_masks_are_zeros_and_ones_of_any_type(kind: Any) -> None:
+    given: Any = np.array([0, 1, 1, 0], dtype=kind)
     for shaped in (given, given[:, None]):
         found = mask(shaped, "it", 4)
-        assert (found.dtype, found.tolist()) == (np.bool_, [False, True, True, False])
+        assert found.dtype == np.bool_
+        assert found.tolist() == [False, True, True, False]
 
 
 @pytest.mark.parametrize(
