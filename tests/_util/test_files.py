@@ -3,6 +3,7 @@
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def test_a_directory_has_one_holder_at_a_time(tmp_path: Path) -> None:
 
 def test_the_digest_sees_names_types_shapes_and_contents() -> None:
     x = np.arange(6)
-    variants = [
+    variants: list[dict[str, Any]] = [
         {"x": x},
         {"y": x},
         {"x": x.astype(np.int32)},

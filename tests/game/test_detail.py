@@ -27,7 +27,8 @@ def test_parts_of_some_validation_nodes_begin_empty() -> None:
     parts.sums[:] = parts.last[:] = parts.fresh[:] = 1
     some = parts.of(2, 6)
     assert some.sums.shape == (4, 4)
-    assert not (some.sums.any() or some.last.any() or some.fresh.any())
+    for empty in (some.sums, some.last, some.fresh):
+        assert not empty.any()
     assert some.row is parts.row
 
 
