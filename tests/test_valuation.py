@@ -113,7 +113,7 @@ def test_a_model_no_better_than_a_constant_is_told() -> None:
     features[graph.val] = 0
     blind = pw.Graph(graph.adjacency, features, graph.labels, graph.train, graph.val)
     for metric in pw.METRICS:
-        with pytest.warns(UserWarning, match="no better than always naming their most frequent class"):
+        with pytest.warns(UserWarning, match="no better than"):
             values = pw.value(blind, head=RIDGE, permutations=2, metric=metric)
     assert "no better than" in values.warnings[0]
     assert "warning: the model" in repr(values)
@@ -126,9 +126,7 @@ def test_edges_that_harm_are_told() -> None:
     edges = [(0, 2), (0, 3), (0, 4), (1, 5), (1, 6), (1, 7)]
     labels = [0, 1, *[-1] * 6, *[0, 1] * 5]
     graph = pw.Graph(edges, x, labels, train=[0, 1], val=range(8, 18))
-    with pytest.warns(
-        UserWarning, match=r"the edges harm the model on the validation nodes: 0\.0000 .* 1\.0000 with none"
-    ):
+    with pytest.warns(UserWarning, match=r"edges harm the model.* 0\.0000 .* 1\.0000"):
         values = pw.value(graph, hops=1, head=RIDGE, permutations=2)
     assert values.utility_full < values.utility_roots
 
@@ -186,14 +184,14 @@ def test_bad_requests_are_refused(options: dict[str, object], sentence: str) -> 
 
 def test_a_graph_must_be_a_graph() -> None:
     for function in (pw.value, pw.exact_value):
-        with pytest.raises(ValueError, match=r"graph is 'cora', expected a pcwinter\.Graph"):
+        with pytest.raises(ValueError, match=r"graph is 'cora'.* pcwinter\.Graph"):
             function("cora")  # type: ignore[arg-type]
 
 
 def test_too_many_orders_to_enumerate_are_refused() -> None:
     with pytest.raises(ValueError, match=r"about 10\^\d+ free orders"):
         pw.exact_value(random_graph(1, n=30, probability=0.5), head=RIDGE, orders="free", hops=3)
-    with pytest.raises(ValueError, match=r"more than max_orders=100,000: estimate with pcwinter\.value instead"):
+    with pytest.raises(ValueError, match=r"max_orders=100,000.* pcwinter\.value"):
         pw.exact_value(random_graph(1), head=RIDGE)
 
 

@@ -23,7 +23,7 @@ def test_completion(shell: str) -> None:
 @pytest.mark.parametrize("command", [["show"], ["compare", "{run}"]])
 def test_wrong_top(command: list[str], run: Path) -> None:
     arguments = [word.format(run=run) for word in command]
-    refused(call(*arguments, run, "--top", 0), "top is 0, expected a whole number of at least 1")
+    refused(call(*arguments, run, "--top", 0), "top is 0")
 
 
 def test_show(run: Path) -> None:

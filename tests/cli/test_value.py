@@ -20,14 +20,14 @@ from command import FAST, PCWINTER, RESULTS, call, files, refused
 
 def test_a_run_is_not_begun_twice(run: Path, folder: Path) -> None:
     before = files(run)
-    refused(call("value", folder, "--out", run, *FAST), "holds a run already: continue it with --resume")
+    refused(call("value", folder, "--out", run, *FAST), "--resume")
     refused(
         call("value", folder, "--out", run, "--resume", "--seed", 1, *FAST),
         "holds another run (seed is 0 there and 1 here)",
     )
     refused(
         call("value", folder, "--out", run, "--resume", "--permutations", 10, *FAST),
-        "holds the results of 30 orders, more than the 10 that are asked for now",
+        "30 orders, more than the 10",
     )
     assert files(run) == before
 
@@ -105,7 +105,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     process = begin(tmp_path / "run")
     process.kill()
     process.communicate()
-    refused(call("show", tmp_path / "run"), "has no results yet: finish it with --resume")
+    refused(call("show", tmp_path / "run"), "no results yet")
     resumed = call("value", "demo", "--out", tmp_path / "run", "--resume", "--permutations", 400, *FAST)
     assert resumed.returncode == 0, resumed.stderr
     assert call("value", "demo", "--out", tmp_path / "peace", "--permutations", 400, *FAST).returncode == 0
@@ -217,7 +217,7 @@ def test_options_reach_the_library(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ("--hops 0", "hops is 0, expected a whole number of at least 1"),
+        ("--hops 0", "hops is 0"),
         ("--hops two", "Invalid value for '--hops': 'two' is not a valid integer."),
         ("--head tree", "Invalid value for '--head': 'tree' is not one of 'ridge', 'softmax'."),
         ("--metric loss", "Invalid value for '--metric'"),
@@ -226,25 +226,25 @@ def test_options_reach_the_library(folder: Path, tmp_path: Path) -> None:
         ("--truncation 0.5", "truncation"),
         ("--truncation 0.5,0.7 --orders free", "truncation"),
         ("--truncation 1.5,0.7", "truncation"),
-        ("--permutations 0", "permutations is 0, expected a whole number of at least 1"),
+        ("--permutations 0", "permutations is 0"),
         ("--permutations 1.5", "Invalid value for '--permutations': '1.5' is not a valid integer."),
-        ("--max-permutations -1", "--max-permutations is -1, expected a whole number of at least 1"),
-        ("--tolerance 0", "tolerance is 0.0, expected a positive number"),
-        ("--tolerance nan", "tolerance is nan, expected a positive number"),
-        ("--max-seconds -1", "--max-seconds is -1.0, expected a positive number"),
-        ("--seed -1", "seed is -1, expected a whole number of at least 0"),
-        ("--bootstrap 1", "bootstrap is 1, expected 0 or a number of resamplings of at least 2"),
-        ("--bootstrap 5 --metric macro-f1", "the bootstrap needs a metric that is a mean over validation nodes"),
-        ("--workers 0", "workers is 0, expected a whole number of at least 1"),
-        ("--memory 0", "memory, in megabytes, is 0, expected a whole number of at least 1"),
-        ("--penalty 0", "penalty of the ridge head is 0.0, expected a positive number"),
-        ("--bias -1", "bias of the ridge head is -1.0, expected 0 or a positive number"),
-        ("--temperature 0", "temperature of the ridge head is 0.0, expected a positive number"),
-        ("--epochs 5", "--epochs belongs to the softmax head, but the head is ridge"),
-        ("--head softmax --bias 1", "--bias belongs to the ridge head, but the head is softmax"),
-        ("--head softmax --epochs 0", "epochs is 0, expected a whole number of at least 1"),
-        ("--head softmax --learning-rate 0", "--learning-rate is 0.0, expected a positive number"),
-        ("--head softmax --weight-decay -1", "--weight-decay is -1.0, expected 0 or a positive number"),
+        ("--max-permutations -1", "--max-permutations is -1"),
+        ("--tolerance 0", "tolerance is 0.0"),
+        ("--tolerance nan", "tolerance is nan"),
+        ("--max-seconds -1", "--max-seconds is -1.0"),
+        ("--seed -1", "seed is -1"),
+        ("--bootstrap 1", "bootstrap is 1"),
+        ("--bootstrap 5 --metric macro-f1", "the bootstrap needs a metric"),
+        ("--workers 0", "workers is 0"),
+        ("--memory 0", "memory, in megabytes, is 0"),
+        ("--penalty 0", "penalty of the ridge head is 0.0"),
+        ("--bias -1", "bias of the ridge head is -1.0"),
+        ("--temperature 0", "temperature of the ridge head is 0.0"),
+        ("--epochs 5", "--epochs belongs to the softmax head"),
+        ("--head softmax --bias 1", "--bias belongs to the ridge head"),
+        ("--head softmax --epochs 0", "epochs is 0"),
+        ("--head softmax --learning-rate 0", "--learning-rate is 0.0"),
+        ("--head softmax --weight-decay -1", "--weight-decay is -1.0"),
         ("--features rows", "Invalid value for '--features'"),
         ("--max-players 10", "more than --max-players 10"),
         ("--permutations 10 --tolerance 0.01", "--tolerance 0.01 would have no effect"),

@@ -115,7 +115,7 @@ def test_a_pool_runs_ahead_by_few_blocks(tmp_path: Path) -> None:
 def test_a_block_that_kills_every_worker_ends_the_run() -> None:
     with open_pool(2) as pool, closing(pool.run(Deadly(), blocks(9))) as answers:
         assert [next(answers), next(answers)] == [0, 10]
-        with pytest.raises(RuntimeError, match=rf"died {DEATHS} times in a row on numbers 20 to 29.*farewell"):
+        with pytest.raises(RuntimeError, match=rf"died {DEATHS} times .*20 to 29.*farewell"):
             next(answers)
 
 
@@ -134,7 +134,7 @@ def test_an_error_in_a_block_is_raised_in_its_turn(error: type[BaseException], r
 def test_the_same_errors_as_without_workers(workers: int) -> None:
     tree = pw.contribution_tree(make_graph([(0, 2), (0, 3), (1, 2)], [0, 1]), 1)
     game = pw.SetGame(tree.n_players, lambda s: float("nan") if s[1] else 0.0)
-    with pytest.raises(FloatingPointError, match=r"^among orders 0 to 9 of seed 0: the utility is not a finite number"):
+    with pytest.raises(FloatingPointError, match=r"orders 0 to 9 of seed 0: .*not a finite number"):
         pw.estimate(game, pw.sampler(tree), pw.stopping.permutations(20), workers=workers)
     other = pw.contribution_tree(make_graph([(0, 2), (0, 3), (1, 2)], [0, 1]), 2)
     with pytest.raises(ValueError, match=r"length 10 .* 5 players"):
@@ -148,13 +148,13 @@ def test_a_game_that_cannot_be_sent() -> None:
     tree = pw.contribution_tree(make_graph([(0, 2)], [0, 1]), 1)
     lock = threading.Lock()
     game = pw.SetGame(tree.n_players, lambda s: float(lock.locked()))
-    with pytest.raises(ValueError, match=r"cannot be sent to worker processes \(.*lock.*\): use workers=1"):
+    with pytest.raises(ValueError, match=r"cannot be sent .*lock.*workers=1"):
         pw.estimate(game, pw.sampler(tree), pw.stopping.permutations(20), workers=2)
 
 
 @pytest.mark.parametrize("workers", [0, -1, 2.0, "two", True, None])
 def test_a_number_of_workers_is_checked(workers: Any) -> None:
-    with pytest.raises(ValueError, match=r"workers is .*, expected a whole number of at least 1"):
+    with pytest.raises(ValueError, match=r"workers is .* at least 1"):
         pw.value(pw.load("demo"), workers=workers)
 
 

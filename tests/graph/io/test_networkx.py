@@ -29,7 +29,7 @@ def test_networkx_graphs_of_any_kind(kind: Any, small: pw.Graph) -> None:
     graph = to_networkx(small, "label", kind)
     graph.add_edge(1, 0)  # in a directed graph the same edge, the other way round; in a multigraph a second one
     if kind is nx.MultiGraph:
-        with pytest.warns(UserWarning, match="dropped 0 self-loops and merged 1 repeated edges"):
+        with pytest.warns(UserWarning, match=r"0 self-loops .*1 repeated"):
             assert_same(small, pw.from_networkx(graph, normalize="none"))
     else:
         assert_same(small, pw.from_networkx(graph, normalize="none"))
@@ -42,7 +42,7 @@ def test_integers_stay_integers_in_networkx() -> None:
     assert set(pw.value(again, permutations=2, head=HEAD).edges()["source"]) == {10, 11}
     mixed = nx.relabel_nodes(to_networkx(graph, "label"), {10: (1, "a")})
     assert pw.from_networkx(mixed).ids.tolist() == ["(1, 'a')", "11", "12", "-1", "14", "15"]
-    with pytest.raises(ValueError, match="the NetworkX graph: two nodes have the id 11"):
+    with pytest.raises(ValueError, match=r"two nodes .*11"):
         pw.from_networkx(nx.relabel_nodes(mixed, {12: "11"}))
 
 
@@ -124,14 +124,14 @@ def triangle() -> Any:
             {},
             "node 'b' of the NetworkX graph has a list as attribute 'x'",
         ),
-        ({"x": float("nan")}, {}, "node 'b' of the NetworkX graph has the feature nan: replace NaN and infinity"),
-        ({"y": 1}, {}, "node 'a' of the NetworkX graph has no attribute 'y', but every node needs every feature"),
+        ({"x": float("nan")}, {}, "node 'b' of the NetworkX graph has the feature nan"),
+        ({"y": 1}, {}, "node 'a' of the NetworkX graph has no attribute 'y'"),
         ({"x": [1, 2]}, {"features": "x"}, "node 'b' of the NetworkX graph has 2 numbers in 'x', but node 'a' of the"),
         ({"x": [[1], [1, 2]]}, {"features": "x"}, "node 'b' of the NetworkX graph has a list as attribute 'x'"),
         ({}, {"features": ["z"]}, "node 'a' of the NetworkX graph has no attribute 'z'"),
-        ({}, {"features": []}, "the NetworkX graph has no features: give every node attributes that are numbers"),
-        ({}, {"split": "set", "features": "x"}, "has no node in train: set the attribute 'set' of nodes to train, val"),
-        ({"split": "holdout"}, {}, "node 'b' of the NetworkX graph has the split 'holdout': write train, val or test"),
+        ({}, {"features": []}, "the NetworkX graph has no features"),
+        ({}, {"split": "set", "features": "x"}, "has no node in train"),
+        ({"split": "holdout"}, {}, "node 'b' of the NetworkX graph has the split 'holdout'"),
         ({"label": [1]}, {}, "node 'b' of the NetworkX graph has a list as attribute 'label'"),
         ({"label": None}, {}, "node 'b' of the NetworkX graph is in train, but has no attribute 'label'"),
         ({"x": -1.0}, {}, "the NetworkX graph: features has negative entries"),

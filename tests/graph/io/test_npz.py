@@ -40,7 +40,7 @@ def test_archives_take_masks_dense_features_and_loops(small: pw.Graph, tmp_path:
         arrays[f"{name}_mask"] = chosen
     arrays = {name: array for name, array in arrays.items() if not name.startswith("attr")}
     np.savez(tmp_path / "graph.npz", **arrays, attr_matrix=small.features.toarray())
-    with pytest.warns(UserWarning, match="dropped 6 self-loops and merged 0 repeated edges"):
+    with pytest.warns(UserWarning, match=r"6 self-loops .*0 repeated"):
         assert_same(small, pw.read_graph(tmp_path / "graph.npz", features="none"))
 
 
@@ -71,16 +71,16 @@ def layout() -> dict[str, Any]:
         ({"adj_indices": [1.0, 2.0]}, "adj_indices is of type float64 and shape (2,)"),
         ({"adj_shape": [4]}, "adj_shape is of type int64 and shape (1,)"),
         ({"adj_shape": [4, 5]}, "the adjacency is (4, 5)"),
-        ({"attr_data": np.array(["x"] * 16)}, "attr_data is of type <U1, but must hold numbers"),
+        ({"attr_data": np.array(["x"] * 16)}, "attr_data is of type <U1"),
         ({"attr_matrix": np.ones(3)}, "the features have shape (3,), but must be (n, d)"),
         ({"labels": [0, 1, 0]}, "labels has shape (3,), but must be (4,)"),
-        ({"labels": [0.5, 1, 0, 1]}, "node 0 has label 0.5, but labels must be 0, 1, 2"),
+        ({"labels": [0.5, 1, 0, 1]}, "node 0 has label 0.5"),
         ({"labels": [0, 1, -1, 1]}, "is in val, but has no label"),
         ({"train": None}, "no array train"),
         ({"val": [7]}, "val names node 7, but node numbers must lie in 0..3"),
         ({"val": [1, 2]}, "train and val share 1 nodes"),
-        ({"val_mask": [0, 0, 1, 0]}, "there are both val and val_mask: keep one of them"),
-        ({"val": None, "val_mask": [0, 0, 2, 0]}, "val_mask is of type int64 and shape (4,), but must be a mask"),
+        ({"val_mask": [0, 0, 1, 0]}, "there are both val and val_mask"),
+        ({"val": None, "val_mask": [0, 0, 2, 0]}, "val_mask is of type int64 and shape (4,)"),
         ({"train": None, "val": None, "test": None}, "there is no split, and none can be drawn: class 0 has 2"),
         ({"class_names": ["one"]}, "labels go up to 1, but class_names has 1 names"),
         ({"node_names": ["a", "b", "a", "c"]}, "two nodes have the id a"),

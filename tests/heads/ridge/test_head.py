@@ -139,7 +139,7 @@ def test_primal_is_chosen_when_there_are_more_rows_than_features() -> None:
 
 def test_all_zero_representations_are_refused() -> None:
     graph = Graph([(0, 1)], np.r_[np.zeros((2, 3)), np.ones((1, 3))], [0, 1, 0], train=[0, 1], val=[2])
-    with pytest.raises(ValueError, match="mean squared norm of the labelled nodes' representations is 0,"):
+    with pytest.raises(ValueError, match=r"mean squared norm .* is 0,"):
         walker(graph, 1)
     for size in (1e160, 1e-160):
         extreme = Graph([(0, 1)], np.full((3, 3), size), [0, 1, 0], train=[0, 1], val=[2])
@@ -179,7 +179,7 @@ def test_little_memory_gives_the_same_utilities_tile_by_tile(family: str, primal
         if parts is not None:
             assert (parts.sums == plenty.sums).all()
     game.memory = fixed + 63 * each
-    with pytest.raises(ValueError, match=r"the ridge head needs at least .* MB of memory .* MB"):
+    with pytest.raises(ValueError, match=r"at least .* MB .* MB"):
         game.walk(order, parts)
 
 
@@ -191,7 +191,7 @@ def test_metrics_that_are_no_counts_need_all_validation_nodes_at_once(metric: st
     game.memory = fixed + 90 * each
     game.walk(order)
     game.memory -= 1
-    with pytest.raises(ValueError, match=f"{metric} needs all validation nodes at once"):
+    with pytest.raises(ValueError, match=f"{metric} .*all validation nodes"):
         game.walk(order)
 
 
