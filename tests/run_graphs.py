@@ -6,8 +6,6 @@ import pcwinter as pw
 from oracles import make_graph
 
 EDGES = [(0, 2), (1, 3), (2, 3), (0, 4)]
-
-
 HEAD = pw.Ridge(penalty=0.3, bias=1.0)
 
 

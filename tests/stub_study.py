@@ -13,11 +13,7 @@ from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.study import Study
 
 Spent = tuple[int, int, float]  # orders, evaluations, seconds
-
-
 GRAPH = make_graph([(0, 2), (2, 4), (4, 6), (1, 3), (3, 5)], [0, 1])  # node 6 is three steps away
-
-
 LEAD = {"PC-Winter (own)": ([0, 1], [0, 4]), "data-shapley": ([0, 1], [0, 1])}  # the best two nodes, by seed
 
 

@@ -1,4 +1,4 @@
-"""The whole flow on small graphs: tables, exact values, bootstrap, warnings, bad requests."""
+"""The whole flow on small graphs: exact values, convergence, bootstrap, warnings, bad requests."""
 
 import numpy as np
 import pytest

@@ -11,8 +11,6 @@ from oracles import random_graph
 from pcwinter.values import Request, within_class
 
 RIDGE = pw.Ridge(penalty=0.3, bias=1.0, temperature=0.5)
-
-
 quiet = pytest.mark.filterwarnings("ignore:the (edges|model)")
 
 

@@ -1,4 +1,4 @@
-"""Runs of the command line that are interrupted, killed, resumed, and short of room."""
+"""pcwinter value: what it prints and writes, options, interruptions, resumption, a full disk."""
 
 import json
 import os

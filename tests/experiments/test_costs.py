@@ -9,7 +9,9 @@ import pytest
 from pcwinter._util.arrays import BoolArray
 from pcwinter.baselines.node_game import NodeGame
 from pcwinter.experiments import costs
-from stub_study import Stub
+from pcwinter.game.orders import every_order
+from pcwinter.game.tree import contribution_tree
+from stub_study import GRAPH, Stub
 
 
 @pytest.mark.parametrize("head", ["ridge", "softmax"])
@@ -46,3 +48,14 @@ def test_models_of_nodes_are_those_of_a_truncated_walk() -> None:
     costs._node_seconds(cast(NodeGame, Game()), order, 1000.0)
     assert len(sizes) == 100
     assert (sizes[0], sizes[-1]) == (2, 300)
+
+
+def test_players_and_visits_are_counted() -> None:
+    ((_, rows),) = costs.counts(Stub(truncation=(0.5, 0.7)), 2).tables.items()
+    paths = contribution_tree(GRAPH, 2).paths().tolist()
+    assert (rows[0]["here"], rows[0]["paper"]) == (len(paths), 2241)  # the stub calls itself cora
+    assert "0.5-0.7" in rows[1]["what"]
+    every = [order.visited.sum() for order in every_order(contribution_tree(GRAPH, 2), "dfs", (0.5, 0.7))]
+    assert rows[1]["here"] == pytest.approx(np.mean(every))
+    assert abs(rows[1]["mean of 40 orders"] - rows[1]["here"]) <= 4 * np.std(every) / np.sqrt(40) + 1e-12
+    assert rows[2]["here"] == sum(len(set(path) - {-1}) < len([v for v in path if v >= 0]) for path in paths)

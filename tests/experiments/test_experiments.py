@@ -1,4 +1,4 @@
-"""Experiments: curves with known answers, studies that are resumed, and every command in its quick form."""
+"""Every experiment in its quick form, with both heads, and what goes into its files."""
 
 import csv
 import re

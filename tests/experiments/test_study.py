@@ -1,4 +1,4 @@
-"""Experiments on made-up rankings and curves: what they ask for, and the numbers of their tables, known in advance."""
+"""A study: what is known is not computed again, limits, signals, one process at a time."""
 
 import re
 from collections.abc import Callable
@@ -82,3 +82,15 @@ def test_what_is_damaged_is_made_again(study: Study) -> None:
         again = open_study("demo", study.out, quick=True, quiet=True)
         np.testing.assert_array_equal(again.baseline("degree", 0).value, first.value)
         np.testing.assert_array_equal(again.dropping(first, 0).accuracy, curve.accuracy)
+
+
+def test_a_curve_that_is_known_is_read(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = np.flatnonzero(~np.isin(np.arange(study.graph.n_nodes), study.graph.train))[:4]
+    ranking = Ranking("mine", nodes, -np.arange(4.0), np.full(4, np.nan))
+    first = study.dropping(ranking, 0)
+    monkeypatch.setattr("pcwinter.experiments.study.judged", lambda *_, **__: pytest.fail("judged again"))
+    again = study.dropping(ranking, 0)
+    np.testing.assert_array_equal(first.count, again.count)
+    np.testing.assert_array_equal(first.accuracy, again.accuracy)
+    with pytest.raises(pytest.fail.Exception):  # another order is another curve
+        study.dropping(Ranking("mine", nodes[::-1].copy(), -np.arange(4.0), np.full(4, np.nan)), 0)

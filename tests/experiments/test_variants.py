@@ -11,14 +11,8 @@ from pcwinter.experiments.study import Study
 from stub_study import Stub
 
 PAIRS = {"-".join(map(str, pair)): {"truncation": pair} for pair in ((0.5, 0.7), (0.9, 0.7), (0.5, 0.9))}
-
-
 NUMBERS = {f"{n} orders": {"permutations": n} for n in (10, 50, 100)}
-
-
 FAMILIES = {"PC-Winter": "dfs", "level only (L)": "level", "precedence only (P)": "precedence", "free": "free"}
-
-
 WHOLE = {"truncation": (), "permutations": 200}
 
 

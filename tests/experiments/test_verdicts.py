@@ -1,20 +1,12 @@
-"""Verdicts that follow from the tables, stored bands, and stored curves."""
+"""Verdicts that follow from the tables."""
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from pcwinter.baselines.ranking import Ranking
-from pcwinter.experiments.study import Study, open_study
 from pcwinter.experiments.verdicts import Tables, compare, verdicts
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
-
-
-@pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return open_study("demo", tmp_path_factory.mktemp("studies") / "demo", quick=True, quiet=True)
 
 
 @pytest.mark.parametrize(
@@ -159,15 +151,3 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     (folder / "cora-add-edges.table.csv").write_text("method,mean\nPC-Winter,0.6\n")
     with pytest.raises(ValueError, match=r"add-edges of cora .*'PC-Winter \(own\)'"):
         verdicts([Tables(folder, "cora", "ridge")])
-
-
-def test_a_curve_that_is_known_is_read(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    nodes = np.flatnonzero(~np.isin(np.arange(study.graph.n_nodes), study.graph.train))[:4]
-    ranking = Ranking("mine", nodes, -np.arange(4.0), np.full(4, np.nan))
-    first = study.dropping(ranking, 0)
-    monkeypatch.setattr("pcwinter.experiments.study.judged", lambda *_, **__: pytest.fail("judged again"))
-    again = study.dropping(ranking, 0)
-    np.testing.assert_array_equal(first.count, again.count)
-    np.testing.assert_array_equal(first.accuracy, again.accuracy)
-    with pytest.raises(pytest.fail.Exception):  # another order is another curve
-        study.dropping(Ranking("mine", nodes[::-1].copy(), -np.arange(4.0), np.full(4, np.nan)), 0)

@@ -1,4 +1,4 @@
-"""Graph: what is accepted, what it becomes, and the sentence for everything else."""
+"""Graph: what is accepted, what it becomes, and what is refused."""
 
 import copy
 import pickle

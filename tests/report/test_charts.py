@@ -1,4 +1,4 @@
-"""The charts of a report: curves of experiments, ticks, texts that fit."""
+"""The charts of a report, drawn from known numbers."""
 
 import re
 from dataclasses import replace

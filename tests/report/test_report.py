@@ -1,4 +1,4 @@
-"""The report: its text, its numbers and its size. How it behaves in a browser is in test_browser.py."""
+"""The page as a whole: what it loads, its size, and that it is always the same. test_browser.py has its behaviour."""
 
 import re
 from base64 import b64encode

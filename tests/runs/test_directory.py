@@ -1,4 +1,4 @@
-"""Runs on disk: what is written, what is read back, what is refused, and what is never harmed."""
+"""Runs on disk: what is written, resumed and refused, and what is never harmed."""
 
 import csv
 import json

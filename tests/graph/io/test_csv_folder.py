@@ -41,8 +41,6 @@ def test_a_column_of_true_and_false_is_1_and_0(tmp_path: Path) -> None:
 
 
 NODES = "id,label,split,x,y\na,0,train,1,2\nb,1,train,2,1\nc,0,val,1,1\nd,1,test,3,1\ne,,,1,0\n"
-
-
 EDGES = "source,target\na,b\nb,e\n"
 
 

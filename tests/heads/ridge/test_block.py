@@ -1,4 +1,4 @@
-"""Interleaved walks in blocks: against solves from scratch, and the bound on what single precision does."""
+"""The changes of a block of evaluations, against one solve after each."""
 
 import numpy as np
 import pytest
