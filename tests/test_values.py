@@ -78,11 +78,11 @@ def test_edges_by_class_against_the_players_one_by_one(hops: int) -> None:
 
 
 def test_within_class_by_hand() -> None:
-    value = np.array([5.0, 1.0, 3.0, 9.0, 7.0, 2.0, 100.0])
-    labels = np.array([0, 0, 0, 1, 1, 1, 0])
-    depth = np.array([0, 1, 1, 0, 1, 1, 1])
-    null = np.array([False] * 6 + [True])
-    edge = np.array([-1, 0, 1, -1, 1, 2, 0])
+    value = np.array([5.0, 1.0, 3.0, 9.0, 7.0, 2.0, 100.0, 50.0])
+    labels = np.array([0, 0, 0, 1, 1, 1, 0, 1])
+    depth = np.array([0, 1, 1, 0, 1, 1, 1, 1])
+    null = np.array([False] * 6 + [True] * 2)
+    edge = np.array([-1, 0, 1, -1, 1, 2, 0, 0])
     # means at depth 1: 2 in class 0, 4.5 in class 1
     found = within_class(value, labels, depth, null, edge, 4)
     assert found.tolist() == [1 - 2, (3 - 2) + (7 - 4.5), 2 - 4.5, 0]

@@ -21,6 +21,14 @@ def test_what_is_no_whole_number_is_refused(value: object) -> None:
     assert repr(value) in str(caught.value)
 
 
+@pytest.mark.parametrize("value", [True, np.True_])
+def test_true_is_not_one(value: object) -> None:
+    with pytest.raises(ValueError, match=r"hops is .*True"):
+        whole_number("hops", value, 0)
+    with pytest.raises(ValueError, match=r"bias is .*True"):
+        number("bias", value)
+
+
 @pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.int64(2), Fraction(2)])
 def test_numbers_become_floats(value: object) -> None:
     found = number("tolerance", value)
