@@ -1,5 +1,7 @@
 """Small runs for the tests of the report: hand-made graphs, valued, written and read back."""
 
+import json
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -97,3 +99,10 @@ class Elements(HTMLParser):
 
     def words(self) -> str:
         return " ".join(text for tag, text in self.text if tag not in ("script", "style"))
+
+
+def embedded(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    loaded: dict[str, Any] = json.loads(found[1])
+    return loaded

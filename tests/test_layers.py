@@ -41,6 +41,8 @@ def _name(module: Path) -> str:
 
 
 NAMES = {_name(module) for module in MODULES}
+# Modules without a test file of their own name: they hold types alone, or a call of something tested elsewhere.
+UNTESTED = {"__main__.py", "_util/arrays.py", "heads/ridge/course.py"}
 
 
 def _imported(source: str, package: tuple[str, ...] = ()) -> Iterator[str]:
@@ -115,6 +117,12 @@ def test_no_package_has_a_cycle(part: str) -> None:
     files = {name: imports for name, imports in known.items() if not (PACKAGE / name.replace(".", "/")).is_dir()}
     order = TopologicalSorter({name: imports & files.keys() for name, imports in files.items()})
     order.prepare()  # raises if there is a cycle
+
+
+def test_every_module_has_a_test_file_of_its_name() -> None:
+    modules = {str(module): ROOT / "tests" / module.with_name(f"test_{module.name}") for module in MODULES}
+    missing = {name for name, test in modules.items() if not name.endswith("__init__.py") and not test.is_file()}
+    assert missing == UNTESTED
 
 
 def test_the_protocol_knows_no_graph() -> None:

@@ -1,7 +1,6 @@
-"""The whole flow on small graphs: tables, exact values, bootstrap, warnings, bad requests."""
+"""The whole flow on small graphs: exact values, convergence, bootstrap, warnings, bad requests."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -71,42 +70,6 @@ def test_siblings_with_isomorphic_subtrees_have_equal_values() -> None:
 
 
 @quiet
-def test_tables() -> None:
-    graph = random_graph(1)
-    values = pw.value(graph, head=RIDGE, permutations=20)
-    tree = values.tree
-    nodes, edges, players = values.nodes(), values.edges(), values.players()
-    assert nodes.columns.tolist() == ["node", "value", "stderr", "value_path", "stderr_path", "labelled", "players"]
-    assert edges.columns.tolist() == ["source", "target", "value", "stderr", "value_path", "stderr_path"]
-    assert nodes["node"].is_monotonic_increasing
-    assert nodes.loc[nodes["labelled"], "node"].tolist() == graph.train.tolist()
-    assert nodes["players"].sum() == tree.n_players == len(players)
-    assert (edges["source"] < edges["target"]).all()
-    by_node = players.groupby("node")["value"].sum()
-    np.testing.assert_allclose(nodes["value"], by_node[nodes["node"]], atol=1e-12)
-    steps = players[["step_0", "step_1", "step_2"]]
-    for row in nodes.itertuples():
-        on_path = (steps == row.node).any(axis=1)
-        assert row.value_path == pytest.approx(players.loc[on_path, "value"].sum(), abs=1e-12)
-    pd.testing.assert_series_equal(values.nodes("path")["value"], nodes["value_path"], check_names=False)
-    ends = [np.sort(steps.to_numpy()[:, k : k + 2], axis=1) for k in (0, 1)]
-    for row in edges.itertuples():
-        on_path = np.any([(pair == (row.source, row.target)).all(axis=1) for pair in ends], axis=0)
-        assert row.value_path == pytest.approx(players.loc[on_path, "value"].sum(), abs=1e-12)
-    with pytest.raises(ValueError, match="by is 'mean', expected own or path"):
-        values.nodes("mean")
-
-
-@quiet
-def test_same_seed_same_bits() -> None:
-    graph = random_graph(1)
-    for head in (RIDGE, pw.Softmax(epochs=5)):
-        first, again, other = (pw.value(graph, head=head, permutations=12, seed=seed).nodes() for seed in (4, 4, 5))
-        pd.testing.assert_frame_equal(first, again, check_exact=True)
-        assert (first["value"] != other["value"]).any()
-
-
-@quiet
 def test_the_default_ends_by_convergence() -> None:
     seen: list[pw.Progress] = []
     values = pw.value(random_graph(3, n_val=100), head=RIDGE, progress=seen.append)
@@ -150,7 +113,7 @@ def test_a_model_no_better_than_a_constant_is_told() -> None:
     features[graph.val] = 0
     blind = pw.Graph(graph.adjacency, features, graph.labels, graph.train, graph.val)
     for metric in pw.METRICS:
-        with pytest.warns(UserWarning, match="no better than always predicting the most frequent class"):
+        with pytest.warns(UserWarning, match="no better than"):
             values = pw.value(blind, head=RIDGE, permutations=2, metric=metric)
     assert "no better than" in values.warnings[0]
     assert "warning: the model" in repr(values)
@@ -163,9 +126,7 @@ def test_edges_that_harm_are_told() -> None:
     edges = [(0, 2), (0, 3), (0, 4), (1, 5), (1, 6), (1, 7)]
     labels = [0, 1, *[-1] * 6, *[0, 1] * 5]
     graph = pw.Graph(edges, x, labels, train=[0, 1], val=range(8, 18))
-    with pytest.warns(
-        UserWarning, match=r"the edges harm the model on the validation nodes: 0\.0000 .* 1\.0000 with none"
-    ):
+    with pytest.warns(UserWarning, match=r"edges harm the model.* 0\.0000 .* 1\.0000"):
         values = pw.value(graph, hops=1, head=RIDGE, permutations=2)
     assert values.utility_full < values.utility_roots
 
@@ -179,23 +140,6 @@ def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> N
     edges = np.vstack([np.argwhere(graph.adjacency.toarray()), [(0, 4)]])
     cut = pw.Graph(edges, graph.features, graph.labels, [0, 1], graph.val)
     assert pw.value(cut, head=RIDGE, permutations=2).graph.n_cut_edges == cut.n_cut_edges == 1
-
-
-@quiet
-def test_calibration_chooses_what_is_left_open() -> None:
-    graph = random_graph(2, n_val=40)
-    free = pw.value(graph, permutations=1).calibration
-    assert free is not None
-    assert 0.01 <= free.temperature < 1  # ridge scores are flatter than the logits of a trained softmax
-    assert 0.5 < free.agreement <= 1
-    half = pw.value(graph, head=pw.Ridge(penalty=0.123), permutations=1).calibration
-    assert half is not None
-    assert half.penalty == 0.123
-    assert pw.value(graph, head=pw.Ridge(penalty=1, bias=1), permutations=1).calibration is None
-    warm = pw.value(graph, head=pw.Ridge(penalty=1, bias=1), metric="probability", permutations=1).calibration
-    assert warm is not None
-    assert (warm.penalty, warm.bias) == (1, 1)
-    assert pw.value(graph, permutations=1, seed=9).calibration == free  # it belongs to the data, not to the run
 
 
 @pytest.mark.parametrize(
@@ -222,7 +166,7 @@ def test_calibration_chooses_what_is_left_open() -> None:
         ({"hops": 0, "truncation": (0.5, 0.7)}, "hops is 0"),
         ({"permutations": True}, "permutations is True"),
         ({"permutations": "10"}, "permutations is '10'"),
-        ({"permutations": 7, "stop": pw.stopping.seconds(1)}, "only one of them"),
+        ({"permutations": 7, "stop": pw.stopping.seconds(1)}, "give one of them"),
         ({"stop": 100}, "stop is 100, expected a rule"),
         ({"bootstrap": 10.0}, "bootstrap is 10.0"),
         ({"max_players": None}, "max_players is None"),
@@ -240,14 +184,14 @@ def test_bad_requests_are_refused(options: dict[str, object], sentence: str) -> 
 
 def test_a_graph_must_be_a_graph() -> None:
     for function in (pw.value, pw.exact_value):
-        with pytest.raises(ValueError, match=r"graph is 'cora', expected a pcwinter\.Graph"):
+        with pytest.raises(ValueError, match=r"graph is 'cora'.* pcwinter\.Graph"):
             function("cora")  # type: ignore[arg-type]
 
 
 def test_too_many_orders_to_enumerate_are_refused() -> None:
     with pytest.raises(ValueError, match=r"about 10\^\d+ free orders"):
         pw.exact_value(random_graph(1, n=30, probability=0.5), head=RIDGE, orders="free", hops=3)
-    with pytest.raises(ValueError, match=r"more than max_orders=100,000: estimate with pcwinter\.value instead"):
+    with pytest.raises(ValueError, match=r"max_orders=100,000.* pcwinter\.value"):
         pw.exact_value(random_graph(1), head=RIDGE)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pcwinter as pw
 from node_game_oracle import RIDGE
 from oracles import distances, random_graph
 from pcwinter import baselines, stopping
@@ -91,3 +92,11 @@ def test_edges_beside_others_of_their_class() -> None:
     assert (found.value == np.round(found.value, 12)).all()  # or rounding would part what is equal
     assert np.isnan(found.stderr).all()
     assert found.orders == 20
+
+
+@pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
+def test_all_utilities_that_were_computed_are_counted() -> None:
+    values = pw.value(random_graph(3), truncation=(0.5, 0.5), permutations=10)
+    tally = values.estimate.tally
+    assert min(tally.evaluations, tally.baselines) > 0
+    assert pw.baselines.of_values(values, "own", "mine").evaluations == tally.evaluations + tally.baselines

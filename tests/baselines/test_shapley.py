@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import beta as beta_function
 
+import pcwinter as pw
 from node_game_oracle import RIDGE, TINY, semivalue, within
 from oracles import random_graph
 from pcwinter import baselines, stopping
@@ -131,3 +132,23 @@ def test_options_are_checked() -> None:
         baselines.data_shapley(TINY, RIDGE, stop, tolerance=-1)
     with pytest.raises(ValueError, match="alpha is 0"):
         baselines.beta_shapley(TINY, RIDGE, stop, alpha=0)
+
+
+@pytest.mark.parametrize("head", [pw.Ridge(0.1, 0.0, 0.4), pw.Softmax(0.1, 12, 5e-4)], ids=["ridge", "softmax"])
+def test_data_shapley_ends_a_walk_after_six_steps_within_a_hundredth(head: pw.Ridge | pw.Softmax) -> None:
+    labels = np.arange(44) % 2  # the more nodes know their class, the less one more adds
+    graph = pw.Graph([(0, 2)], np.eye(2)[labels], labels, np.arange(40), np.arange(40, 44), [])
+    game = node_game(graph, hops=2, metric="log-likelihood", head=head)
+    expected = np.zeros(40)
+    for k in range(3):
+        coalition, last, close = np.zeros(40, dtype=np.bool_), game.empty, 0
+        for player in np.random.default_rng(np.random.SeedSequence(0, spawn_key=(k,))).permutation(40):
+            coalition[player] = True
+            utility = game.utility(coalition)
+            expected[player] += (utility - last) / 3
+            last, close = utility, close + 1 if abs(game.full - utility) <= 0.01 * abs(game.full - game.empty) else 0
+            if close == 6:
+                break
+        assert not coalition.all()
+    found = pw.baselines.data_shapley(graph, head, pw.stopping.permutations(3), metric="log-likelihood")
+    np.testing.assert_allclose(found.value, expected, atol=1e-10)

@@ -1,4 +1,4 @@
-"""Runs of the command line that are interrupted, killed, resumed, and short of room."""
+"""pcwinter value: what it prints and writes, options, interruptions, resumption, a full disk."""
 
 import json
 import os
@@ -14,19 +14,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command import FAST, PCWINTER, call, files, refused
+import pcwinter as pw
+from command import FAST, PCWINTER, RESULTS, call, files, refused
 
 
 def test_a_run_is_not_begun_twice(run: Path, folder: Path) -> None:
     before = files(run)
-    refused(call("value", folder, "--out", run, *FAST), "already holds a run: continue it with --resume")
+    refused(call("value", folder, "--out", run, *FAST), "--resume")
     refused(
         call("value", folder, "--out", run, "--resume", "--seed", 1, *FAST),
         "holds another run (seed is 0 there and 1 here)",
     )
     refused(
         call("value", folder, "--out", run, "--resume", "--permutations", 10, *FAST),
-        "holds the results of 30 orders, but --permutations 10 is less",
+        "30 orders, more than the 10",
     )
     assert files(run) == before
 
@@ -104,7 +105,7 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     process = begin(tmp_path / "run")
     process.kill()
     process.communicate()
-    refused(call("show", tmp_path / "run"), "has no results yet: finish it with --resume")
+    refused(call("show", tmp_path / "run"), "no results yet")
     resumed = call("value", "demo", "--out", tmp_path / "run", "--resume", "--permutations", 400, *FAST)
     assert resumed.returncode == 0, resumed.stderr
     assert call("value", "demo", "--out", tmp_path / "peace", "--permutations", 400, *FAST).returncode == 0
@@ -129,7 +130,7 @@ def test_a_full_disk_is_one_sentence_and_harms_nothing(folder: Path, run: Path, 
 
     done = call("value", folder, "--out", out, "--resume", "--permutations", 60, *FAST, preexec_fn=little_room)
     refused(done, "could not write")
-    assert "left unchanged" in done.stderr
+    assert "the file is as it was before" in done.stderr
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert call("value", folder, "--out", out, "--resume", "--permutations", 60, *FAST).returncode == 0
 
@@ -152,3 +153,112 @@ def test_progress_on_a_terminal(folder: Path, tmp_path: Path) -> None:
     assert b" of 300 orders \xc2\xb7 values moved by " in text
     assert b"left" in text
     assert b"\n" not in text
+
+
+def test_a_graph_of_ones_own(run: Path, folder: Path) -> None:
+    story = json.loads((run / "run.json").read_text())
+    assert story["graph"] == str(folder)
+    assert story["permutations"] == 30
+    assert sorted(path.name for path in run.iterdir()) == ["checkpoint.0.npz", "checkpoint.1.npz", *RESULTS, "run.json"]
+    nodes = (run / "nodes.csv").read_text().splitlines()
+    assert nodes[0] == "node,value,stderr,value_path,stderr_path,labelled,players"
+    assert nodes[1].startswith("node-00,")
+
+
+def test_what_is_printed(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a run"
+    done = call("value", folder, "--out", out, "--permutations", 20, *FAST)
+    assert done.stderr == ""
+    assert f"{folder}: 30 nodes, 90 edges, 2 classes, 2 features" in done.stdout
+    assert "All 20 orders that were asked for were drawn." in done.stdout
+    assert f"pcwinter show '{out}'" in done.stdout
+    quiet = call("value", folder, "--out", tmp_path / "quiet", "--permutations", 20, "--quiet", *FAST)
+    assert (quiet.stdout, quiet.stderr, quiet.returncode) == ("", "", 0)
+    assert files(tmp_path / "quiet") == files(out)
+
+
+@pytest.mark.filterwarnings("ignore:the edges harm the model")
+def test_options_reach_the_library(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    given = "--head softmax --epochs 5 --learning-rate 0.1 --weight-decay 0 --hops 1 --metric log-likelihood --seed 4"
+    more = "--truncation 0.5 --bootstrap 3 --max-seconds 1000 --tolerance 0.5 --max-permutations 40 --features standard"
+    done = call("value", folder, "--out", out, "--workers", 2, *given.split(), *more.split())
+    assert done.returncode == 0, done.stderr
+    story = json.loads((out / "run.json").read_text())
+    assert story["asked"] == {
+        "head": "softmax",
+        "learning_rate": 0.1,
+        "epochs": 5,
+        "weight_decay": 0.0,
+        "hops": 1,
+        "metric": "log-likelihood",
+        "orders": "dfs",
+        "truncation": [0.5],
+        "seed": 4,
+        "bootstrap": 3,
+    }
+    assert story["stop"] == {"max_permutations": 40, "tolerance": 0.5, "max_seconds": 1000.0}
+    graph = pw.read_graph(folder, features="standard")
+    same = pw.value(
+        graph,
+        head=pw.Softmax(learning_rate=0.1, epochs=5, weight_decay=0.0),
+        hops=1,
+        metric="log-likelihood",
+        truncation=(0.5,),
+        seed=4,
+        bootstrap=3,
+        tolerance=0.5,
+        max_permutations=40,
+    )
+    pw.write(same, tmp_path / "same")
+    assert files(tmp_path / "same") == files(out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("--hops 0", "hops is 0"),
+        ("--hops two", "Invalid value for '--hops': 'two' is not a valid integer."),
+        ("--head tree", "Invalid value for '--head': 'tree' is not one of 'ridge', 'softmax'."),
+        ("--metric loss", "Invalid value for '--metric'"),
+        ("--orders bfs", "Invalid value for '--orders'"),
+        ("--truncation 0.5,x", "'0.5,x' is not a list of numbers such as 0.5,0.7."),
+        ("--truncation 0.5", "truncation"),
+        ("--truncation 0.5,0.7 --orders free", "truncation"),
+        ("--truncation 1.5,0.7", "truncation"),
+        ("--permutations 0", "permutations is 0"),
+        ("--permutations 1.5", "Invalid value for '--permutations': '1.5' is not a valid integer."),
+        ("--max-permutations -1", "--max-permutations is -1"),
+        ("--tolerance 0", "tolerance is 0.0"),
+        ("--tolerance nan", "tolerance is nan"),
+        ("--max-seconds -1", "--max-seconds is -1.0"),
+        ("--seed -1", "seed is -1"),
+        ("--bootstrap 1", "bootstrap is 1"),
+        ("--bootstrap 5 --metric macro-f1", "the bootstrap needs a metric"),
+        ("--workers 0", "workers is 0"),
+        ("--memory 0", "memory, in megabytes, is 0"),
+        ("--penalty 0", "penalty of the ridge head is 0.0"),
+        ("--bias -1", "bias of the ridge head is -1.0"),
+        ("--temperature 0", "temperature of the ridge head is 0.0"),
+        ("--epochs 5", "--epochs belongs to the softmax head"),
+        ("--head softmax --bias 1", "--bias belongs to the ridge head"),
+        ("--head softmax --epochs 0", "epochs is 0"),
+        ("--head softmax --learning-rate 0", "--learning-rate is 0.0"),
+        ("--head softmax --weight-decay -1", "--weight-decay is -1.0"),
+        ("--features rows", "Invalid value for '--features'"),
+        ("--max-players 10", "more than --max-players 10"),
+        ("--permutations 10 --tolerance 0.01", "--tolerance 0.01 would have no effect"),
+        ("--permutations 10 --max-permutations 20", "--max-permutations 20 would have no effect"),
+        ("--permutation 5", "No such option '--permutation'."),
+        ("too many", "Got unexpected extra arguments (too many)"),
+    ],
+)
+def test_wrong_options(arguments: str, sentence: str, folder: Path, tmp_path: Path) -> None:
+    refused(call("value", folder, "--out", tmp_path / "new", *arguments.split()), sentence)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_somebodys_data_stay_when_out_is_the_graph_itself(folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    refused(call("value", folder, "--out", folder), "so its files may be yours")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

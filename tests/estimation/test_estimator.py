@@ -11,7 +11,6 @@ import pytest
 from oracles import make_graph
 from pcwinter import stopping
 from pcwinter.estimation.estimator import BLOCK, Estimate, block_of_orders, bootstrap_stderr, estimate, exact
-from pcwinter.estimation.moments import Moments
 from pcwinter.game.orders import FAMILIES, every_order, sampler
 from pcwinter.game.protocol import Order, SetGame
 from pcwinter.game.tree import ContributionTree, contribution_tree
@@ -237,52 +236,12 @@ def test_an_order_depends_on_its_number_alone() -> None:
         assert (first.players == second.players).all()
 
 
-def test_a_utility_that_is_not_a_number_stops_the_run() -> None:
-    tree = TREES[1]
-    game = SetGame(tree.n_players, lambda s: float("nan") if s[1] else 0.0)
-    with pytest.raises(FloatingPointError, match="not a finite number when player"):
-        sampled(game, tree, "dfs")
-
-
-def test_moments_of_whole_numbers_merge_exactly() -> None:
-    rng = np.random.default_rng(0)
-    draws = rng.integers(-50, 50, size=(64, 5))
-    parts = [Moments.of(row) for row in draws]
-    left, right = parts[0], parts[-1]
-    for one in parts[1:]:
-        left = left + one
-    for one in reversed(parts[:-1]):
-        right = one + right
-    assert (left.total == right.total).all()
-    assert (left.squares == right.squares).all()
-    np.testing.assert_allclose(left.mean(0.5), draws.mean(axis=0) / 2)
-    np.testing.assert_allclose(left.stderr(0.5), draws.std(axis=0, ddof=1) / 8 / 2)
-    assert np.isnan(parts[0].stderr(1.0)).all()
-
-
-def test_moments_of_real_numbers_survive_a_large_mean() -> None:
-    draws = 1e9 + np.random.default_rng(0).normal(size=(64, 5))
-    total = Moments.of(draws[0])
-    for row in draws[1:]:
-        total = total + Moments.of(row)
-    np.testing.assert_allclose(total.stderr(1.0), draws.std(axis=0, ddof=1) / 8, rtol=1e-6)
-
-
 def test_an_additive_game_has_no_standard_error() -> None:
     tree = TREES[2]
     game = SetGame(tree.n_players, lambda s: float(np.arange(1, tree.n_players + 1) @ s))
     result = sampled(game, tree, "dfs")
     np.testing.assert_array_equal(result.mean(), np.arange(1, tree.n_players + 1))
     assert not result.stderr().any()
-
-
-def test_orders_of_another_tree_are_refused() -> None:
-    game = random_game(TREES[2].n_players, 1)
-    with pytest.raises(ValueError, match=r"length 7 .* 5 players"):
-        estimate(game, sampler(TREES[3]), stopping.permutations(2))
-    twice = Order(np.zeros(TREES[2].n_players, dtype=np.int64), np.ones(TREES[2].n_players, dtype=bool))
-    with pytest.raises(ValueError, match="players"):
-        exact(game, [twice])
 
 
 def test_counts_and_halves() -> None:

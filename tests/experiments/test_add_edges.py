@@ -2,15 +2,19 @@
 
 import csv
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pcwinter as pw
-from pcwinter.experiments import reproduce
+from pcwinter.baselines.ranking import Ranking
+from pcwinter.experiments import add_edges, reproduce
+from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.judge import Judge
 from pcwinter.experiments.study import QUICK, Study, open_study
+from stub_study import Stub
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
 SEEDS = 3
@@ -50,7 +54,7 @@ def test_choices_are_made_on_the_validation_graph(tmp_path: Path, monkeypatch: p
     with (study.out / "demo-add-edges-on-validation.csv").open(newline="") as file:
         last = [float(line["validation accuracy"]) for line in csv.DictReader(file)][-1]
     assert last == Judge(study.graph, on="validation").accuracy() != Judge(study.graph).accuracy()
-    with pytest.raises(ValueError, match="on is 'val', expected test or validation"):
+    with pytest.raises(ValueError, match=r"on is 'val'.* test or validation"):
         open_study("demo", study.out, on="val")
 
 
@@ -72,3 +76,73 @@ def test_a_fresh_split_is_a_study_of_its_own(tmp_path: Path) -> None:
         assert here.adding(ranking, 0).accuracy[-1] == Judge(here.graph).accuracy()
     assert len(study.used) == 5  # all that went into a table is told of
     assert found[0].graph.train.tolist() != found[1].graph.train.tolist()
+
+
+def test_edges_are_added_and_the_ranking_is_chosen_by_its_beginning_on_validation() -> None:
+    own, path, beside = "PC-Winter (edge)", "PC-Winter (edge path)", "PC-Winter (edge by class)"
+    added = {
+        (own, "test", 0.0): [0.2, 0.5, 0.8, 0.4, 0.7],  # the best on test
+        (own, "test", -np.inf): [0.2, 0.2, 0.2, 0.2, 0.7],
+        (path, "test", 0.0): [0.1, 0.2, 0.5, 0.4, 0.6],
+        (own, "validation", 0.0): [0.3, 0.3, 0.3, 0.3, 0.3],
+        (path, "validation", 0.0): [0.5, 0.5, 0.5, 0.0, 0.0],  # the best over the first fifth
+        (beside, "validation", 0.0): [0.4, 0.4, 0.4, 0.9, 0.9],  # the best over all
+    }
+    outcome = add_edges.run(study := Stub(added=added), 1)
+    rows = {row["method"]: row for row in outcome.tables["cora add-edges"]}
+    names = ("mean", "first 20 %", "at 10 %", "share that reaches all", "whole graph")
+    chosen = (0.36, 0.8 / 3, 0.3, 1, 0.6)
+    for method, expected in {
+        "PC-Winter (own)": (0.52, 0.5, 0.6, 0.2, 0.7),
+        "PC-Winter (own), edges without players last": (0.3, 0.2, 0.2, 1, 0.7),
+        "PC-Winter (path)": chosen,
+        "PC-Winter (chosen on validation)": chosen,
+        "random": (0.1, 0.1, 0.1, 0, 0.1),
+    }.items():
+        assert [rows[method][name] for name in names] == pytest.approx(expected), method
+    assert outcome.notes == ["Chosen on the validation graph: 1 \N{MULTIPLICATION SIGN} PC-Winter (path)."]
+    assert [level for level, _ in study.asked] == ["edge", "edge path", "edge by class"]
+
+
+@dataclass(eq=False)
+class Splits(Stub):
+    """Every split has another number of edges, and other curves; nothing is asked of the public one."""
+
+    def pc_winter(self, *_: object, **__: object) -> Ranking:
+        pytest.fail("asked the public split")
+
+    def baseline(self, *_: object) -> Ranking:
+        pytest.fail("asked the public split")
+
+    def adding(self, *_: object, **__: object) -> Curve:
+        pytest.fail("asked the public split")
+
+    def fresh(self, seed: int) -> Study:
+        own, chosen, random = ([0.2, 0.5, 0.8, 0.4, 0.6], [0.1, 0.2, 0.9, 0.4, 0.5], [0.3, 0.4, 0.2, 0.5, 0.5])
+        if seed == 1:
+            own, chosen, random = ([x / 2 for x in accuracy] for accuracy in (own, chosen, random))
+        curves = {("PC-Winter (edge)", "test", 0.0): own, ("PC-Winter (edge path)", "test", 0.0): chosen}
+        curves |= {("random edges", "test", 0.0): random, ("PC-Winter (edge path)", "validation", 0.0): [0.9] * 5}
+        return Stub(added=curves, sizes=(0, 1, 4, 10, 20) if seed else (0, 10, 40, 100, 200), head="softmax")
+
+
+def test_methods_are_compared_split_by_split() -> None:
+    outcome = add_edges.run(Splits(), 2, fresh=True)
+    rows = {row["method"]: row for row in outcome.tables["cora fresh-splits"]}
+    sd = 0.5**0.5  # of two numbers with the difference 1
+    for method, ahead, over in (
+        ("PC-Winter (own)", -0.1, 0.0),
+        ("PC-Winter (path)", 0.0, -0.2 / 3),
+        ("random", 0.1, -0.5 / 3),
+    ):
+        row = rows[method]
+        assert row["choice ahead by"] == pytest.approx(0.75 * ahead)
+        assert row["choice ahead by sd"] == pytest.approx(abs(ahead / 2) * sd)
+        assert row["10 % over all"] == pytest.approx(0.75 * over)
+        assert row["10 % over all sd"] == pytest.approx(abs(over / 2) * sd)
+    assert "choice ahead by" not in rows["PC-Winter (chosen on validation)"]
+    assert "paper at 10 %" not in {name for row in rows.values() for name, value in row.items() if value is not None}
+    settings = "softmax, rate 0.01, 200 epochs, decay 0.0005"
+    assert outcome.notes[1:] == [f"Training graphs of 5 to 5 edges; heads: 2 \N{MULTIPLICATION SIGN} {settings}."]
+    for by_seed in outcome.curves.values():
+        assert [curve.count.tolist() for curve in by_seed.values()] == [[0, 5, 20, 50, 100]] * 2

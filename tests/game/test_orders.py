@@ -137,11 +137,6 @@ def test_expected_visits_against_enumeration(truncation: tuple[float, float]) ->
     assert expected_visits(tree, truncation) == pytest.approx(np.mean(visits))
 
 
-def test_a_silent_run_is_one_step() -> None:
-    order = Order(np.arange(6), np.array([True, True, False, False, True, False]))
-    assert order.steps().tolist() == [0, 1, 2, 4, 5, 6]
-
-
 @pytest.mark.parametrize(
     ("family", "truncation", "sentence"),
     [

@@ -93,13 +93,13 @@ def test_isolated_labelled_nodes_have_one_player() -> None:
 
 @pytest.mark.parametrize("hops", [0, -1, 1.5, 2.0, True, None, float("nan")])
 def test_hops_below_one_are_refused(hops: object) -> None:
-    with pytest.raises(ValueError, match=r"hops is .*, expected a whole number of at least 1"):
+    with pytest.raises(ValueError, match=r"hops is .* at least 1"):
         contribution_tree(make_graph(TRIANGLE, [0, 3]), hops)  # type: ignore[arg-type]
 
 
 def test_a_tree_that_explodes_is_refused_before_it_is_built() -> None:
     complete = [(u, v) for u in range(60) for v in range(u)]
-    with pytest.raises(ValueError, match=r"would have 5\.315e\+35 players \(about .* GB\) with hops=20, more than"):
+    with pytest.raises(ValueError, match=r"5\.315e\+35 players .* GB.* hops=20"):
         contribution_tree(make_graph(complete, [0, 1]), 20)
-    with pytest.raises(ValueError, match=r"more than max_players=3: use fewer hops"):
+    with pytest.raises(ValueError, match=r"max_players=3"):
         contribution_tree(make_graph(TRIANGLE, [0, 3]), 1, max_players=3)

@@ -1,7 +1,5 @@
 """A run that is cut anywhere and goes on comes to the same bits; a damaged checkpoint is never believed."""
 
-import errno
-import os
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +9,6 @@ import pytest
 
 import pcwinter as pw
 from oracles import random_graph
-from pcwinter._util.files import replace_file
 from pcwinter.estimation import estimator
 from pcwinter.estimation.estimator import Sample, State
 from pcwinter.estimation.stopping import at_most, converged, permutations, rank_stability
@@ -186,20 +183,6 @@ def test_the_last_good_checkpoint_is_used_and_not_written_over(tmp_path: Path) -
 def test_a_checkpoint_does_not_grow() -> None:
     _, kept = states(permutations(200), "log-likelihood", bootstrap=2)
     assert len(pack(kept[-1], "it")) - len(pack(kept[3], "it")) < 50 * len(kept)
-
-
-def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    replace_file(path, b"old")
-
-    def full(handle: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match=r"could not write .*file \(No space left on device\)"):
-        replace_file(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_converged_at_once_when_the_state_already_is() -> None:

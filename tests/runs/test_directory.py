@@ -1,4 +1,4 @@
-"""Runs on disk: what is written, what is read back, what is refused, and what is never harmed."""
+"""Runs on disk: what is written, resumed and refused, and what is never harmed."""
 
 import csv
 import json
@@ -13,32 +13,13 @@ import numpy as np
 import pytest
 
 import pcwinter as pw
-from oracles import make_graph
 from pcwinter.heads import softmax
 from pcwinter.runs import directory as module
 from pcwinter.runs.checkpoints import NAMES
 from pcwinter.runs.directory import Directory, fingerprint, write
+from run_graphs import EDGES, HEAD, graph, named
 
-EDGES = [(0, 2), (1, 3), (2, 3), (0, 4)]
-HEAD = pw.Ridge(penalty=0.3, bias=1.0)
 FILES = ["edges.csv", "nodes.csv", "players.npz", "run.json"]
-
-
-def graph(**options: int) -> pw.Graph:
-    return make_graph(EDGES, [0, 1], n_val=40, **options)
-
-
-def named() -> pw.Graph:
-    plain = graph()
-    ids = [f"node,{k}" for k in range(plain.n_nodes)]
-    ids[:5] = ["NA", "007", "", "ß\n", "a\rb"]
-    edges = np.argwhere(plain.adjacency.toarray())
-    return pw.Graph(edges, plain.features, plain.labels, plain.train, plain.val, ids=ids, classes=["<b>", "nan"])
-
-
-@pytest.fixture(scope="module")
-def values() -> pw.Values:
-    return pw.value(graph(), head=HEAD, permutations=20)
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -65,27 +46,6 @@ def test_the_files_hold_the_same_bits(values: pw.Values, tmp_path: Path) -> None
     assert story["asked"]["penalty"] == 0.3
     assert story["stop"]["permutations"] == 20
     assert sorted(path.name for path in out.iterdir()) == FILES
-
-
-@pytest.mark.parametrize("permutations", [1, 20])
-def test_what_is_read_is_what_was_valued(tmp_path: Path, permutations: int) -> None:
-    values = pw.run(named(), tmp_path / "run", head=HEAD, permutations=permutations, name="mine", notes=["well"])
-    run = pw.read(str(tmp_path / "run"))
-    assert run.nodes["node"].tolist() == ["NA", "007", "", "ß\n", "a\rb"]
-    assert run.edges["source"].tolist() == values.edges()["source"].tolist()
-    for table, known in ((run.nodes, values.nodes()), (run.edges, values.edges())):
-        for column in ("value", "stderr"):
-            np.testing.assert_array_equal(table[column], known[column])
-    np.testing.assert_array_equal(run.stderr, values.players()["stderr"])
-    np.testing.assert_array_equal(run.change, values.estimate.change)
-    assert run.classes == ("<b>", "nan")
-    assert run.label.tolist() == [0, 1, -1, -1, -1]
-    assert run.degree.tolist() == [2, 1, 2, 2, 1]
-    assert run.story["graph"] == "mine"
-    assert run.story["warnings"][0] == "well"
-    players = values.players()
-    assert set(players["step_0"]) == {"NA", "007"}
-    assert (players.loc[players["depth"] == 0, "step_1"] == "").all()
 
 
 def test_a_finished_run_can_be_resumed_and_extended(tmp_path: Path) -> None:
@@ -123,7 +83,7 @@ def test_other_settings_are_refused_by_name(options: dict[str, object], differen
     pw.run(graph(), tmp_path / "run", head=HEAD, permutations=10)
     before = {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()}
     asked: dict[str, Any] = {"head": HEAD, "permutations": 20, **options}
-    with pytest.raises(ValueError, match=rf"holds another run \({difference}.*\): choose another directory"):
+    with pytest.raises(ValueError, match=rf"another run \({difference}"):
         pw.run(graph(), tmp_path / "run", resume=True, **asked)
     assert {path.name: path.read_bytes() for path in (tmp_path / "run").iterdir()} == before
 
@@ -174,7 +134,7 @@ def test_a_damaged_checkpoint_is_reported_and_the_one_before_used(
         pw.run(graph(), out, head=HEAD, permutations=40, progress=fail)
     newest = max((out / name for name in NAMES), key=lambda path: path.stat().st_mtime_ns)
     newest.write_bytes(b"PK rubbish")
-    with pytest.warns(UserWarning, match=r"is damaged \(.*\) and was not used\. .* from 20 orders"):
+    with pytest.warns(UserWarning, match=r"is damaged .* 20 orders"):
         pw.run(graph(), out, head=HEAD, permutations=40, resume=True)
     assert contents(out) == contents(tmp_path / "whole")
 
@@ -219,7 +179,7 @@ def test_a_bad_request_leaves_no_directory(tmp_path: Path) -> None:
 def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_path: Path) -> None:
     mine = tmp_path / "nodes.csv"
     mine.write_text("precious")
-    with pytest.raises(FileExistsError, match=r"holds no run\.json, so its files may be yours"):
+    with pytest.raises(FileExistsError, match=r"no run\.json"):
         write(values, tmp_path)
     with pytest.raises(FileExistsError, match="is a file"):
         write(values, mine)
@@ -231,55 +191,38 @@ def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_pat
 
 def test_a_run_is_not_written_over(values: pw.Values, tmp_path: Path) -> None:
     write(values, tmp_path)
-    with pytest.raises(FileExistsError, match="already holds a run: continue it with resume=True"):
+    with pytest.raises(FileExistsError, match="resume=True"):
         write(values, tmp_path)
-    with pytest.raises(FileExistsError, match="already holds a run"):
+    with pytest.raises(FileExistsError, match="holds a run already"):
         pw.run(graph(), tmp_path, head=HEAD, permutations=10)
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "null", '{"asked": 1, "data": 2, "versions": 3}', '{"a": '])
 def test_a_run_json_of_somebody_else_is_refused(content: str, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text(content)
-    with pytest.raises(ValueError, match="is damaged or was written by another program"):
+    with pytest.raises(ValueError, match=r"run\.json is damaged"):
         pw.run(graph(), tmp_path, head=HEAD, permutations=10, resume=True)
-    with pytest.raises(ValueError, match="is damaged or was written by another program"):
+    with pytest.raises(ValueError, match=r"run\.json is damaged"):
         pw.read(tmp_path)
     assert (tmp_path / "run.json").read_text() == content
-
-
-@pytest.mark.parametrize("key", ["graph", "status", "head", "utility_full", "warnings", "n_players", "fingerprint"])
-def test_a_run_json_without_a_key_is_refused(key: str, values: pw.Values, tmp_path: Path) -> None:
-    write(values, tmp_path)
-    path = tmp_path / "run.json"
-    path.write_text(path.read_text().replace(f'"{key}"', '"other"'))
-    with pytest.raises(ValueError, match=rf"run\.json is damaged \({key}\): value the graph again"):
-        pw.read(tmp_path)
 
 
 def test_fewer_orders_never_replace_more(tmp_path: Path) -> None:
     out = tmp_path / "run"
     pw.run(graph(), out, head=HEAD, permutations=45)
     before = contents(out)
-    with pytest.raises(ValueError, match="results of 45 orders, but permutations=41 is less"):
+    with pytest.raises(ValueError, match=r"45 orders.* 41 "):
         pw.run(graph(), out, head=HEAD, permutations=41, resume=True)
     for name in NAMES:
         (out / name).unlink()
     with (
-        pytest.warns(UserWarning, match="checkpoints are missing"),
-        pytest.raises(ValueError, match="of 45 orders, but this run has only 20"),
+        pytest.warns(UserWarning, match="checkpoints are gone"),
+        pytest.raises(ValueError, match=r"45 orders.* 20 "),
     ):
         pw.run(graph(), out, head=HEAD, resume=True, max_permutations=20, tolerance=1e-9)
     assert contents(out) == before
     pw.run(graph(), out, head=HEAD, permutations=45, resume=True)
     assert contents(out) == before
-
-
-def test_results_that_do_not_belong_together_are_not_shown(values: pw.Values, tmp_path: Path) -> None:
-    write(values, tmp_path)
-    table = tmp_path / "nodes.csv"
-    table.write_bytes(table.read_bytes().replace(b"True", b"False"))
-    with pytest.raises(ValueError, match=r"nodes\.csv has changed"):
-        pw.read(tmp_path)
 
 
 def test_two_processes_do_not_share_a_directory(tmp_path: Path) -> None:

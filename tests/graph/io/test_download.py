@@ -97,7 +97,7 @@ def test_a_damaged_file_in_the_cache_is_replaced(server: Server, tmp_path: Path)
 
 @pytest.mark.usefixtures("server")
 def test_wrong_contents_are_refused_and_not_kept(tmp_path: Path) -> None:
-    with pytest.raises(ConnectionError, match=r"could not download http://127\S+ to \S+ \(wrong contents\)"):
+    with pytest.raises(ConnectionError, match=r"http://127\S+ .*\(wrong contents\)"):
         find(FILE, "0" * 64)
     assert files_below(tmp_path / "cache") == []
 
@@ -146,7 +146,7 @@ def test_a_transfer_that_breaks_off_leaves_nothing_behind(tmp_path: Path, monkey
 def test_the_public_addresses_are_used_without_a_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PCWINTER_MIRROR")
     monkeypatch.setitem(download.SOURCES, "planetoid", "http://127.0.0.1:9/public")
-    with pytest.raises(ConnectionError, match=r"could not download http://127\.0\.0\.1:9/public/ind\.tiny\.y"):
+    with pytest.raises(ConnectionError, match=r"http://127\.0\.0\.1:9/public/ind\.tiny\.y"):
         find(FILE, None)
     assert download.SOURCES["gnn-benchmark"].startswith("https://github.com/shchur/gnn-benchmark/")
 
@@ -172,7 +172,7 @@ def test_a_file_that_the_data_folder_lacks_is_downloaded(server: Server, tmp_pat
 
 def test_a_damaged_file_in_the_data_folder_is_named_and_left_alone(tmp_path: Path) -> None:
     put(tmp_path / FILE, CONTENT[:4])
-    with pytest.raises(ValueError, match=r"ind\.tiny\.y is damaged or not the public file \(its sha256"):
+    with pytest.raises(ValueError, match=r"ind\.tiny\.y is damaged.*sha256"):
         find(FILE, SHA256, tmp_path)
     assert (tmp_path / FILE).read_bytes() == CONTENT[:4]
 
@@ -207,7 +207,7 @@ def test_a_malicious_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["eval", "exec", "getattr", "__import__"])
 def test_builtins_are_refused(name: str, tmp_path: Path) -> None:
     put(tmp_path / "x", b"c__builtin__\n" + name.encode() + b"\n.")
-    with pytest.raises(ValueError, match=f"asks for __builtin__.{name}, which no Planetoid file needs"):
+    with pytest.raises(ValueError, match=rf"__builtin__\.{name}"):
         read_pickle(tmp_path / "x")
 
 
@@ -224,7 +224,7 @@ def test_pickles_of_today_are_read_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("length", [0, 1, 40, -1])
 def test_a_truncated_pickle_is_named(length: int, tmp_path: Path) -> None:
     put(tmp_path / "ind.tiny.y", pickle.dumps(np.eye(3), protocol=4)[:length])
-    with pytest.raises(ValueError, match=r"ind\.tiny\.y is damaged or not the public file"):
+    with pytest.raises(ValueError, match=r"ind\.tiny\.y is damaged"):
         read_pickle(tmp_path / "ind.tiny.y")
 
 
@@ -233,7 +233,7 @@ def test_a_truncated_npz_is_named(length: int, tmp_path: Path) -> None:
     np.savez(tmp_path / "whole.npz", a=np.arange(1000))
     put(tmp_path / "part.npz", (tmp_path / "whole.npz").read_bytes()[:length])
     assert read_npz(tmp_path / "whole.npz", "a")["a"].size == 1000
-    with pytest.raises(ValueError, match=r"part\.npz is damaged or not the public file \(.*replace"):
+    with pytest.raises(ValueError, match=r"part\.npz is damaged .*replace"):
         read_npz(tmp_path / "part.npz", "a")
 
 
@@ -307,7 +307,7 @@ def test_location_needs_every_file(tiny: Path) -> None:
 def test_a_planetoid_file_with_other_contents_is_named(part: str, content: bytes, tiny: Path) -> None:
     put(tiny / "planetoid" / f"ind.pubmed.{part}", content)
     named = "allx" if part == "ally" else part  # the rows are put together under the name of allx
-    with pytest.raises(ValueError, match=rf"ind\.pubmed\.{named} is damaged or not the public file"):
+    with pytest.raises(ValueError, match=rf"ind\.pubmed\.{named} is damaged"):
         load("pubmed", data=tiny)
 
 

@@ -4,20 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from oracles import random_graph
-from pcwinter import contribution_tree
-from pcwinter.game.detail import make_parts
-from pcwinter.game.metrics import ACCURACY, METRICS, TIE, class_ends
-from pcwinter.game.orders import FAMILIES
-from pcwinter.game.problem import make_problem
-from pcwinter.game.protocol import Order, Walk
-from pcwinter.graph.graph import Graph
-from pcwinter.heads.ridge import contiguous, head
-from pcwinter.heads.ridge.counting import KEPT, add_row, largest_error, make_scores, score
+from pcwinter.game.metrics import ACCURACY, TIE, class_ends
+from pcwinter.heads.ridge.counting import KEPT, add_row, make_scores, score
 from pcwinter.heads.ridge.course import Row, Scoring
-from pcwinter.heads.ridge.head import RidgeWalker
 
 RNG = np.random.default_rng(0)
 TARGETS = np.sort(RNG.integers(0, 4, 150))
@@ -93,71 +83,3 @@ def test_ties_go_to_the_lowest_class_also_after_rounding(error: float) -> None:
 def test_what_is_not_a_number_stays_so(error: float) -> None:
     assert np.isnan(count(np.full(150, np.nan), np.ones(4), error))
     assert np.isnan(count(np.ones(150), np.full(4, np.nan), error))
-
-
-def in_double(game: RidgeWalker, order: Order) -> Walk:
-    """The same walk in double precision, every score written out: the parts by node ask for it."""
-    nobody = sp.csr_array((0, len(order.players)), dtype=np.int64)
-    return game.walk(order, make_parts(nobody, len(game.problem.targets)))
-
-
-def twins(seed: int, penalty: float, metric: str = "accuracy") -> RidgeWalker:
-    """A graph in which half of the labelled nodes are copies of the others, label apart: everything is nearly tied."""
-    graph = random_graph(seed, n=40, n_train=12, n_classes=3, n_val=60, n_features=30, probability=0.1)
-    features = graph.features.toarray()
-    features[graph.train[6:]] = features[graph.train[:6]]
-    graph = Graph(graph.adjacency, features, graph.labels, train=graph.train, val=graph.val, test=[])
-    tree = contribution_tree(graph, 2)
-    return RidgeWalker(make_problem(graph, tree), penalty, 0.5, METRICS[metric])
-
-
-@pytest.mark.parametrize("penalty", [1e-8, 1e-3, 1.0])
-@pytest.mark.parametrize("family", FAMILIES)
-def test_single_and_double_precision_agree_on_duplicate_rows(family: str, penalty: float) -> None:
-    for seed in range(5):
-        game = twins(seed, penalty)
-        order = FAMILIES[family](game.problem.tree, np.random.default_rng(seed))
-        assert game.walk(order).utility.tolist() == in_double(game, order).utility.tolist()
-
-
-@pytest.mark.parametrize("same", [False, True])
-def test_single_and_double_precision_agree_in_large_trees(same: bool) -> None:
-    """A star of stars, whose sums have thousands of terms, and validation nodes around the boundary of two classes."""
-    hubs, leaves, n_val = 60, 60, 3000
-    hub, n = np.arange(2, 2 + hubs), 2 + hubs + hubs * leaves
-    edges = [*((1, int(h)) for h in hub), *zip(np.repeat(hub, leaves).tolist(), range(2 + hubs, n), strict=True)]
-    features = np.tile([1.0, 0.5], (n + n_val, 1))
-    if not same:
-        features[1:n] *= np.random.default_rng(0).uniform(0.5, 1.5, (n - 1, 1))
-    features[0] = [0, 1]
-    features[n:] = np.c_[np.ones(n_val), np.linspace(-10, 10, n_val)]
-    labels = np.full(n + n_val, -1)
-    labels[:2], labels[n:] = (0, 1), np.arange(n_val) % 2
-    graph = Graph(edges, features, labels, train=[0, 1], val=np.arange(n, n + n_val), test=[])
-    game = RidgeWalker(make_problem(graph, contribution_tree(graph, 2)), 1.0, 0.0, METRICS["accuracy"], primal=False)
-    order = FAMILIES["dfs"](game.problem.tree, np.random.default_rng(1))
-    utility = game.walk(order).utility
-    assert utility.tolist() == in_double(game, order).utility.tolist()
-    assert len(set(utility.tolist())) > 1
-
-
-def test_the_error_of_single_precision_is_far_below_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lines that the walks leave behind, conditioned on all rows and on the way of the last tree."""
-    left = []
-    walk_dual: Any = contiguous.walk_dual
-
-    def watched(*arguments: object) -> None:
-        walk_dual(*arguments)
-        left.append(next(x for x in arguments[::-1] if isinstance(x, np.ndarray)))
-
-    monkeypatch.setattr(head, "walk_dual", watched)
-    for seed in range(5):
-        game = twins(seed, 1e-6)
-        order = FAMILIES["dfs"](game.problem.tree, np.random.default_rng(seed))
-        game.walk(order)
-        in_double(game, order)
-        single, double = left[-2:]
-        assert [single.dtype, double.dtype] == [np.float32, np.float64]
-        last = int(game.problem.local.tree[order.players[-1]])
-        used = len(game.to_nodes) + int(np.diff(game.problem.local.inner_begin)[last]) + 1
-        assert np.abs(single - double)[:used].max() < 0.1 * largest_error(game.products(0, 60))

@@ -1,7 +1,5 @@
 """The closed-form head: every walk against the definition, dual against primal, normal equations."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,20 +7,11 @@ import scipy.sparse as sp
 from oracles import accuracy, log_likelihood, make_graph, random_graph, ridge_prefix, ridge_scores
 from pcwinter.game.detail import make_parts
 from pcwinter.game.metrics import METRICS
-from pcwinter.game.orders import FAMILIES, sampler
-from pcwinter.game.problem import make_problem
+from pcwinter.game.orders import FAMILIES
 from pcwinter.game.protocol import Order
-from pcwinter.game.tree import ContributionTree, contribution_tree
 from pcwinter.graph.graph import Graph
-from pcwinter.heads.ridge import interleaved
-from pcwinter.heads.ridge.head import Ridge, RidgeWalker, inverse_norm, solve
-
-
-def walker(graph: Graph, hops: int, metric: str = "accuracy", primal: bool | None = None, **head: float) -> RidgeWalker:
-    tree = contribution_tree(graph, hops)
-    penalty, bias, temperature = head.get("penalty", 0.7), head.get("bias", 0.8), head.get("temperature", 1.0)
-    problem, chosen = make_problem(graph, tree), METRICS[metric]
-    return RidgeWalker(problem, penalty, bias, chosen, temperature=temperature, primal=primal)
+from pcwinter.heads.ridge.head import Ridge, inverse_norm, solve
+from ridge_walks import walker
 
 
 def test_solve_equals_the_normal_equations() -> None:
@@ -88,68 +77,6 @@ def test_the_temperature_divides_the_scores() -> None:
     assert game.utility(everybody) == pytest.approx(log_likelihood(scores / 0.5, graph.labels[graph.val]))
 
 
-def expected_counts(tree: ContributionTree, order: Order) -> tuple[int, int]:
-    """Steps of a DFS order that bring in a root or a new edge: those of visited players, and silent ones."""
-    known: set[tuple[int, int]] = set()
-    counts = [0, 0]
-    steps = order.steps()
-    for begin, end in pairwise(steps):
-        new = False
-        for p in order.players[begin:end]:
-            thing = (int(tree.tree[p]), int(tree.edge[p]))  # the root itself has edge -1
-            if not tree.null[p] and thing not in known:
-                known.add(thing)
-                new = True
-        counts[0 if order.visited[begin] else 1] += new
-    return counts[0], counts[1]
-
-
-@pytest.mark.parametrize("truncation", [(0.5, 0.7), (0.7, 0.9), (0.0, 0.9)])
-@pytest.mark.parametrize("primal", [False, True])
-def test_silent_steps_end_at_the_right_utility(truncation: tuple[float, float], primal: bool) -> None:
-    graph = random_graph(2, n=14, probability=0.4, n_classes=3, n_val=30)
-    game = walker(graph, 2, primal=primal)
-    order = sampler(game.problem.tree, "dfs", truncation)(np.random.default_rng(1))
-    walk = game.walk(order)
-    steps = order.steps()
-    assert len(walk.utility) == len(steps) - 1 < len(order.players)
-    for k, end in enumerate(steps[1:]):
-        coalition = np.zeros(len(order.players), dtype=bool)
-        coalition[order.players[:end]] = True
-        assert walk.utility[k] == game.utility(coalition)
-    heard, silent = expected_counts(game.problem.tree, order)
-    assert (walk.evaluations, walk.baselines) == (heard, silent)
-    assert silent > 0
-
-
-@pytest.mark.parametrize("penalty", [1e-3, 0.1])
-def test_interleaved_orders_of_many_blocks(penalty: float) -> None:
-    graph = random_graph(4, n=30, probability=0.4, n_train=8, n_classes=3, n_val=40)
-    game = walker(graph, 2, "log-likelihood", penalty=penalty)
-    order = FAMILIES["precedence"](game.problem.tree, np.random.default_rng(0))
-    walk = game.walk(order)
-    assert walk.evaluations > 10 * interleaved.BLOCK
-    coalition = np.zeros(len(order.players), dtype=bool)
-    for k in range(0, len(order.players), 37):
-        coalition[order.players[: k + 1]] = True
-        assert walk.utility[k] == pytest.approx(game.utility(coalition), abs=1e-9)
-
-
-@pytest.mark.parametrize("penalty", [1e-3, 1e-5, 1e-7])
-def test_interleaved_orders_keep_their_precision_with_more_rows_than_features(penalty: float) -> None:
-    rng = np.random.default_rng(0)
-    edges = [(u, v) for u in range(24) for v in range(u) if rng.random() < 0.25]
-    graph = Graph(edges, rng.random((84, 3)), np.arange(84) % 3, train=range(20), val=range(24, 84))
-    game = walker(graph, 2, penalty=penalty, bias=1.0)
-    for family in ("precedence", "free"):
-        order = FAMILIES[family](game.problem.tree, rng)
-        walk = game.walk(order)
-        for k in range(0, len(order.players), 97):
-            coalition = np.zeros(len(order.players), dtype=bool)
-            coalition[order.players[: k + 1]] = True
-            assert walk.utility[k] == game.utility(coalition)
-
-
 @pytest.mark.parametrize("penalty", [1e6, 1e9, 1e12])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_ties_scale_with_the_scores(penalty: float, family: str) -> None:
@@ -205,37 +132,6 @@ def test_the_detail_adds_up_to_the_utility(metric: str, family: str) -> None:
     np.testing.assert_allclose(total[order.players], 2 * steps, atol=1e-12)
 
 
-def test_wide_trees_follow_the_features() -> None:
-    """More slots than SMALL and than half the features: the kernel between slots is not stored."""
-    rng = np.random.default_rng(0)
-    edges = [(0, k) for k in range(2, 320)] + [(int(a), int(b)) for a, b in rng.integers(2, 320, (300, 2)) if a != b]
-    with pytest.warns(UserWarning, match="repeated"):
-        graph = make_graph([*edges, (2, 3), (2, 3)], [0, 1], n_val=40)
-    game = walker(graph, 2)
-    assert (game.gram_begin < 0).tolist() == [True, False]
-    order = FAMILIES["dfs"](game.problem.tree, rng)
-    walk = game.walk(order)
-    coalition = np.zeros(len(order.players), dtype=bool)
-    for k in range(0, len(order.players), 101):
-        coalition[order.players[: k + 1]] = True
-        assert walk.utility[k] == game.utility(coalition)
-
-
-def test_duplicate_rows_and_a_tiny_penalty() -> None:
-    """Two roots with equal features and no edges: the second conditional norm is 0 up to rounding."""
-    graph = Graph(
-        [(4, 5), (5, 6)],
-        np.r_[np.tile([[1.0, 2.0]], (4, 1)), [[2.0, 1.0], [1.0, 2.0], [0.0, 1.0]]],
-        [0, 1, 0, 1, 0, 1, 1],
-        train=[0, 1, 2, 3],
-        val=[4, 5, 6],
-    )
-    for primal in (False, True):
-        game = walker(graph, 2, "log-likelihood", primal=primal, penalty=1e-10)
-        order = FAMILIES["dfs"](game.problem.tree, np.random.default_rng(0))
-        assert np.isfinite(game.walk(order).utility).all()
-
-
 def test_primal_is_chosen_when_there_are_more_rows_than_features() -> None:
     assert walker(make_graph([(0, 10)], list(range(10)), n_features=3), 1).primal
     assert not walker(make_graph([(0, 10)], list(range(10)), n_features=30), 1).primal
@@ -243,7 +139,7 @@ def test_primal_is_chosen_when_there_are_more_rows_than_features() -> None:
 
 def test_all_zero_representations_are_refused() -> None:
     graph = Graph([(0, 1)], np.r_[np.zeros((2, 3)), np.ones((1, 3))], [0, 1, 0], train=[0, 1], val=[2])
-    with pytest.raises(ValueError, match="mean squared norm of the labelled nodes' representations is 0,"):
+    with pytest.raises(ValueError, match=r"mean squared norm .* is 0,"):
         walker(graph, 1)
     for size in (1e160, 1e-160):
         extreme = Graph([(0, 1)], np.full((3, 3), size), [0, 1, 0], train=[0, 1], val=[2])
@@ -283,7 +179,7 @@ def test_little_memory_gives_the_same_utilities_tile_by_tile(family: str, primal
         if parts is not None:
             assert (parts.sums == plenty.sums).all()
     game.memory = fixed + 63 * each
-    with pytest.raises(ValueError, match=r"the ridge head needs at least .* MB of memory.* MB"):
+    with pytest.raises(ValueError, match=r"at least .* MB .* MB"):
         game.walk(order, parts)
 
 
@@ -295,7 +191,7 @@ def test_metrics_that_are_no_counts_need_all_validation_nodes_at_once(metric: st
     game.memory = fixed + 90 * each
     game.walk(order)
     game.memory -= 1
-    with pytest.raises(ValueError, match=f"{metric} needs all validation nodes at once"):
+    with pytest.raises(ValueError, match=f"{metric} .*all validation nodes"):
         game.walk(order)
 
 
@@ -305,21 +201,3 @@ def test_scores_that_are_all_zero_are_tied() -> None:
     game = walker(graph, 1, bias=0.0)
     order = FAMILIES["dfs"](game.problem.tree, np.random.default_rng(0))
     assert game.walk(order).utility.tolist() == [1.0] * 4
-
-
-@pytest.mark.parametrize("penalty", [1e-4, 1e-3])
-def test_ties_in_interleaved_orders_survive_small_penalties(penalty: float) -> None:
-    """Nodes without features, whose scores are exactly tied: what adds up in the inverse must not decide."""
-    for seed in range(30):
-        graph = random_graph(seed, n=20, n_train=8, n_classes=3, n_val=24, probability=0.15)
-        features = graph.features.toarray()
-        features[np.random.default_rng(seed).random(len(features)) < 0.4] = 0.0
-        graph = Graph(graph.adjacency, features, graph.labels, train=graph.train, val=graph.val, test=[])
-        game = walker(graph, 2, penalty=penalty)
-        order = FAMILIES["precedence"](game.problem.tree, np.random.default_rng(seed))
-        walk = game.walk(order)
-        coalition = np.zeros(len(order.players), dtype=bool)
-        for k, player in enumerate(order.players):
-            coalition[player] = True
-            if k % 5 == 0:
-                assert walk.utility[k] == game.utility(coalition)

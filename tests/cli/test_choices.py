@@ -1,0 +1,29 @@
+"""The words of the options are those of the library."""
+
+import os
+from pathlib import Path
+
+import pcwinter as pw
+from command import FAST, call
+from pcwinter.cli import choices
+from pcwinter.experiments import EXPERIMENTS
+from pcwinter.experiments.curves import WHICH
+from pcwinter.experiments.judge import ON
+from pcwinter.game import orders
+from pcwinter.graph.features import NORMALIZATIONS
+
+
+def test_the_lists_of_the_command_line_are_those_of_the_library() -> None:
+    assert set(choices.DATASETS) == set(pw.DATASETS)
+    assert set(choices.METRICS) == set(pw.METRICS)
+    assert set(choices.FEATURES) == set(NORMALIZATIONS)
+    assert set(choices.ORDERS) == set(orders.FAMILIES)
+    assert choices.WHICH == WHICH
+    assert choices.ON == ON
+    assert set(choices.EXPERIMENTS) == {name.split()[0] for name in EXPERIMENTS} | {"all"}
+
+
+def test_a_leading_tilde_is_home(folder: Path, tmp_path: Path) -> None:
+    done = call("value", folder, "--out=~/run", "--permutations", 5, *FAST, env={**os.environ, "HOME": str(tmp_path)})
+    assert done.returncode == 0
+    assert (tmp_path / "run" / "run.json").is_file()

@@ -1,0 +1,47 @@
+"""Head and metric by name -> a game: parameters that are missing are filled in, all others are kept."""
+
+import pytest
+
+from oracles import random_graph
+from pcwinter.game.metrics import METRICS
+from pcwinter.game.tree import contribution_tree
+from pcwinter.heads.graph_game import check_head, describe, graph_game
+from pcwinter.heads.ridge.head import Ridge, RidgeWalker
+from pcwinter.heads.softmax import Softmax, SoftmaxWalker, softmax_for
+
+GRAPH = random_graph(2, n_val=20)
+TREE = contribution_tree(GRAPH, 1)
+
+
+def test_the_softmax_head_has_the_parameters_of_the_graph_or_those_given() -> None:
+    for head, expected in (("softmax", softmax_for(GRAPH)), (Softmax(0.3, 7, 0.0), Softmax(0.3, 7, 0.0))):
+        game, title, calibration = graph_game(GRAPH, TREE, head)
+        assert isinstance(game.walker, SoftmaxWalker)
+        assert title == describe(expected)
+        assert calibration is None
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_what_a_ridge_head_lacks_is_calibrated(metric: str) -> None:
+    given = Ridge(penalty=0.25, bias=2.0)
+    game, title, calibration = graph_game(GRAPH, TREE, given, metric)
+    assert isinstance(game.walker, RidgeWalker)
+    assert "penalty 0.25, bias 2" in title
+    assert game.metric is METRICS[metric]
+    assert (calibration is not None) == ("temperature" in title) == METRICS[metric].tempered
+    if calibration is not None:
+        assert (calibration.penalty, calibration.bias) == (0.25, 2.0)
+    complete = Ridge(penalty=0.25, bias=2.0, temperature=0.5)
+    assert graph_game(GRAPH, TREE, complete, metric)[2] is None
+
+
+def test_descriptions_hold_the_parameters() -> None:
+    assert all(word in describe(Softmax(0.3, 7, 0.01)) for word in ("0.3", "7", "0.01"))
+    assert all(word in describe(Ridge(0.3, 7)) for word in ("0.3", "7"))
+
+
+@pytest.mark.parametrize("head", ["mlp", "Ridge", None, Ridge, 1.0, ["ridge"]])
+def test_heads_that_are_refused(head: object) -> None:
+    with pytest.raises(ValueError, match="ridge, softmax") as caught:
+        check_head(head)
+    assert repr(head) in str(caught.value)
