@@ -27,7 +27,7 @@ def refused(done: "subprocess.CompletedProcess[str]", sentence: str) -> None:
 
 
 def write_graph(place: Path) -> None:
-    """A graph of somebody's own: two classes, strings as ids."""
+    """A small graph: two classes, strings as ids."""
     lines = ["id,label,split,x,y"]
     for k in range(30):
         label = "cat" if k % 2 else "dog"

@@ -166,7 +166,7 @@ def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> N
         ({"hops": 0, "truncation": (0.5, 0.7)}, "hops is 0"),
         ({"permutations": True}, "permutations is True"),
         ({"permutations": "10"}, "permutations is '10'"),
-        ({"permutations": 7, "stop": pw.stopping.seconds(1)}, "give one of them"),
+        ({"permutations": 7, "stop": pw.stopping.seconds(1)}, "only one of them"),
         ({"stop": 100}, "stop is 100, expected a rule"),
         ({"bootstrap": 10.0}, "bootstrap is 10.0"),
         ({"max_players": None}, "max_players is None"),

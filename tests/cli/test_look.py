@@ -57,7 +57,7 @@ def test_datasets(tmp_path: Path) -> None:
     done = call("datasets", "--data", tmp_path, env={**os.environ, "PCWINTER_CACHE": str(tmp_path)})
     for name in pw.DATASETS:
         assert f"\n{name} " in f"\n{done.stdout}"
-    assert done.stdout.count("not on this machine: downloaded") == len(pw.DATASETS) - 1
+    assert done.stdout.count("downloaded on first use") == len(pw.DATASETS) - 1
 
 
 def test_compare(run: Path) -> None:

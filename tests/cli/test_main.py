@@ -97,6 +97,8 @@ def test_wrong_usage(arguments: list[str], sentence: str, tmp_path: Path) -> Non
     [
         ("permutations=10 is", "--permutations 10 is"),
         ("max_permutations is 0", "--max-permutations is 0"),
+        ("seed is -1, expected a whole number", "--seed is -1, expected a whole number"),
+        ("runs/max_seconds/learning_rate.npz is damaged", "runs/max_seconds/learning_rate.npz is damaged"),
         ("max_seconds=1e-05:", "--max-seconds 1e-05:"),
         ("which='mixed' applies", "--which mixed applies"),
         ("finish it with resume=True", "finish it with --resume"),

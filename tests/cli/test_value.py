@@ -23,11 +23,11 @@ def test_a_run_is_not_begun_twice(run: Path, folder: Path) -> None:
     refused(call("value", folder, "--out", run, *FAST), "--resume")
     refused(
         call("value", folder, "--out", run, "--resume", "--seed", 1, *FAST),
-        "holds another run (seed is 0 there and 1 here)",
+        "seed is 0 there and 1 here",
     )
     refused(
         call("value", folder, "--out", run, "--resume", "--permutations", 10, *FAST),
-        "30 orders, more than the 10",
+        "--permutations 10",
     )
     assert files(run) == before
 
@@ -130,7 +130,7 @@ def test_a_full_disk_is_one_sentence_and_harms_nothing(folder: Path, run: Path, 
 
     done = call("value", folder, "--out", out, "--resume", "--permutations", 60, *FAST, preexec_fn=little_room)
     refused(done, "could not write")
-    assert "the file is as it was before" in done.stderr
+    assert "left unchanged" in done.stderr
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert call("value", folder, "--out", out, "--resume", "--permutations", 60, *FAST).returncode == 0
 
@@ -170,7 +170,7 @@ def test_what_is_printed(folder: Path, tmp_path: Path) -> None:
     done = call("value", folder, "--out", out, "--permutations", 20, *FAST)
     assert done.stderr == ""
     assert f"{folder}: 30 nodes, 90 edges, 2 classes, 2 features" in done.stdout
-    assert "All 20 orders that were asked for were drawn." in done.stdout
+    assert "All 20 requested orders were drawn." in done.stdout
     assert f"pcwinter show '{out}'" in done.stdout
     quiet = call("value", folder, "--out", tmp_path / "quiet", "--permutations", 20, "--quiet", *FAST)
     assert (quiet.stdout, quiet.stderr, quiet.returncode) == ("", "", 0)

@@ -193,7 +193,7 @@ def test_a_run_is_not_written_over(values: pw.Values, tmp_path: Path) -> None:
     write(values, tmp_path)
     with pytest.raises(FileExistsError, match="resume=True"):
         write(values, tmp_path)
-    with pytest.raises(FileExistsError, match="holds a run already"):
+    with pytest.raises(FileExistsError, match="already holds a run"):
         pw.run(graph(), tmp_path, head=HEAD, permutations=10)
 
 
@@ -211,13 +211,13 @@ def test_fewer_orders_never_replace_more(tmp_path: Path) -> None:
     out = tmp_path / "run"
     pw.run(graph(), out, head=HEAD, permutations=45)
     before = contents(out)
-    with pytest.raises(ValueError, match=r"45 orders.* 41 "):
+    with pytest.raises(ValueError, match=r"45 orders.*41 "):
         pw.run(graph(), out, head=HEAD, permutations=41, resume=True)
     for name in NAMES:
         (out / name).unlink()
     with (
-        pytest.warns(UserWarning, match="checkpoints are gone"),
-        pytest.raises(ValueError, match=r"45 orders.* 20 "),
+        pytest.warns(UserWarning, match="checkpoints are missing"),
+        pytest.raises(ValueError, match=r"45 orders.*20"),
     ):
         pw.run(graph(), out, head=HEAD, resume=True, max_permutations=20, tolerance=1e-9)
     assert contents(out) == before

@@ -16,7 +16,10 @@ def whole_number(name: str, value: object, least: int) -> int:
 
 def number(name: str, value: object, *, zero: bool = False) -> float:
     """The argument as a finite positive float; 0 is allowed if `zero`."""
-    plain = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else np.nan
+    try:
+        plain = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else np.nan
+    except OverflowError:  # an int beyond every float
+        plain = np.inf
     if not (np.isfinite(plain) and (plain > 0 or (zero and plain == 0))):
         raise ValueError(f"{name} is {value!r}, expected {'0 or ' if zero else ''}a positive number")
     return plain

@@ -69,11 +69,13 @@ def main(arguments: list[str] | None = None) -> int:
 def as_options(sentence: str) -> str:
     """A library message with command-line options instead of arguments: max_seconds=90 becomes --max-seconds 90."""
     names = {parameter.name for command in (value, reproduce, judge) for parameter in command.params if parameter.name}
-    pattern = rf"\b({'|'.join(sorted(names, key=len, reverse=True))})\b(=(True|'[^']*'|[\w.]+))?"
+    words = "|".join(sorted(names, key=len, reverse=True))
+    pattern = rf"(?<![\w./-])({words})(?![\w/-])(=(True|'[^']*'|[\w.]+))?"  # not a part of a path
 
     def option(found: re.Match[str]) -> str:
         name, assigned, given = found.groups()
-        if assigned is None and "_" not in name:
+        argument = assigned or "_" in name or (found.start() == 0 and sentence.startswith(f"{name} is "))
+        if not argument:
             return found[0]  # an ordinary word
         flag = f"--{name.replace('_', '-')}"
         return flag if given in (None, "True") else f"{flag} {given.strip(chr(39))}"

@@ -100,12 +100,11 @@ def read_story(directory: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"{directory} holds no run.json: pass the directory of a run")
     try:
         story: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        for part in ("asked", "data", "versions"):
-            story[part].keys()
-    except (ValueError, LookupError, AttributeError, TypeError) as error:
-        raise ValueError(
-            f"{path} is damaged or was written by another program ({error}): choose another directory"
-        ) from error
+        whole = all(isinstance(story[part], dict) for part in ("asked", "data", "versions"))
+    except (ValueError, LookupError, TypeError):
+        whole = False
+    if not whole:
+        raise ValueError(f"{path} is damaged or was written by another program: choose another directory")
     return story
 
 
