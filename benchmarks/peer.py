@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 import pcwinter as pw
 from benchmarks.machine import ROOT, Result
-from pcwinter.game.coalitions.induced import coefficients
+from pcwinter.game.coalitions.acting import coefficients
 
 PEER = "pydvl==0.10.0"
 FOLDER = ROOT / ".venv-peer"

@@ -18,7 +18,7 @@ import torch
 
 import pcwinter as pw
 from pcwinter._util.arrays import BoolArray
-from pcwinter.game.coalitions.induced import coefficients
+from pcwinter.game.coalitions.acting import coefficients
 from pcwinter.game.metrics import METRICS
 from pcwinter.game.problem import Problem, make_problem
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker, softmax_for

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from oracles import accuracy, make_graph, random_graph, ridge_prefix, training_rows, validation_rows
-from pcwinter.game.coalitions.induced import coefficients
+from pcwinter.game.coalitions.acting import coefficients
 from pcwinter.game.metrics import METRICS
 from pcwinter.game.problem import make_problem
 from pcwinter.game.tree import contribution_tree

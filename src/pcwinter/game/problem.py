@@ -8,13 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
-from pcwinter.game.coalitions.induced import LocalGraphs, local_graphs
+from pcwinter.game.coalitions.acting import coefficients
+from pcwinter.game.coalitions.messages import message_weights
+from pcwinter.game.coalitions.records import LocalGraphs, local_graphs
 from pcwinter.game.detail import Parts
 from pcwinter.game.metrics import LOG_LIKELIHOOD, TIE, Metric, class_ends, measure
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import ContributionTree
 from pcwinter.graph.graph import Graph
-from pcwinter.graph.propagation import propagate
+from pcwinter.graph.propagation import normalized, propagate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,14 +28,14 @@ class Problem:
     features: Sparse  # (n, d) of the whole graph
     labels: IntArray  # (t,) classes of the roots
     n_classes: int
+    complete: Sparse  # (t, d) rows of the roots when all players have joined
+    null: BoolArray  # (p,) players that can never change a utility
     rows: Sparse  # (v, d) representations of the validation nodes, sorted by class
     targets: IntArray  # (v,) their classes, ascending
 
     def training_rows(self, coefficient: FloatArray) -> Sparse:
         """(t, d) rows of all roots, from the coefficients of their slots; zero for absent roots."""
-        shape = (len(self.labels), self.n_nodes)
-        weights: Sparse = sp.csr_array((coefficient, self.local.node, self.local.begin), shape=shape)
-        return sp.csr_array(weights @ self.features)
+        return _training_rows(self.local, self.features, coefficient)
 
     def some_rows(self, trees: IntArray, coefficient: Sequence[FloatArray]) -> Sparse:
         """(k, d) rows of the roots of `trees`, which may repeat, from the coefficients of the slots of each."""
@@ -50,18 +52,43 @@ class Problem:
         return int(self.features.shape[0])
 
 
-def make_problem(graph: Graph, tree: ContributionTree) -> Problem:
-    """The problem of a graph and its contribution tree, with validation nodes sorted by class."""
+COALITIONS = ("induced", "messages")
+
+
+def make_problem(
+    graph: Graph, tree: ContributionTree, coalition: str = "induced", theta: Sequence[float] = ()
+) -> Problem:
+    """The problem of a graph and its contribution tree, with validation nodes sorted by class.
+
+    `coalition` is "induced" or "messages"; `theta` has the weights of the powers of the propagation, or nothing for
+    the last power alone.
+    """
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
+    if coalition == "messages":
+        powers = theta or (*[0.0] * tree.hops, 1.0)
+        weight = message_weights(tree, normalized(graph.training), powers)
+        local, null = local_graphs(tree, weight), weight == 0
+        complete = propagate(graph.training, graph.features, tree.hops, theta)[graph.train]
+    else:
+        local, null = local_graphs(tree), tree.null
+        complete = _training_rows(local, graph.features, coefficients(local, np.ones_like(null)))
     return Problem(
         tree=tree,
-        local=local_graphs(tree),
+        local=local,
         features=graph.features,
         labels=graph.labels[graph.train],
         n_classes=graph.n_classes,
-        rows=propagate(graph.validation, graph.features, tree.hops)[val],
+        complete=complete,
+        null=null,
+        rows=propagate(graph.validation, graph.features, tree.hops, theta)[val],
         targets=graph.labels[val],
     )
+
+
+def _training_rows(local: LocalGraphs, features: Sparse, coefficient: FloatArray) -> Sparse:
+    shape = (len(local.root), features.shape[0])
+    weights: Sparse = sp.csr_array((coefficient, local.node, local.begin), shape=shape)
+    return sp.csr_array(weights @ features)
 
 
 class Walker(Protocol):

@@ -1,17 +1,22 @@
 """Adjacency and features -> rows: K steps of symmetrically normalised propagation on a whole graph."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import IntArray, Sparse
 
 
-def propagate(adjacency: Sparse, features: Sparse, hops: int) -> Sparse:
-    """(D^-1/2 (A + I) D^-1/2)^hops X on a whole graph; (n, d)."""
+def propagate(adjacency: Sparse, features: Sparse, hops: int, theta: Sequence[float] = ()) -> Sparse:
+    """Sum over j of theta_j S^j X on a whole graph, (n, d), with S = D^-1/2 (A + I) D^-1/2; S^hops X without `theta`."""
     step = normalized(adjacency)
+    powers = [features]
     for _ in range(hops):
-        features = sp.csr_array(step @ features)
-    return features
+        powers = [*(powers if theta else []), sp.csr_array(step @ powers[-1])]
+    if not theta:
+        return powers[-1]
+    return sp.csr_array(sum(weight * power for weight, power in zip(theta, powers, strict=True)))
 
 
 def propagate_to(rows: IntArray, adjacency: Sparse, features: Sparse, hops: int) -> Sparse:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy.special import softmax
 
 from pcwinter._util.arrays import FloatArray, IntArray, Sparse
-from pcwinter.game.coalitions.induced import coefficients
+from pcwinter.game.coalitions.acting import coefficients
 from pcwinter.game.metrics import predictions
 from pcwinter.game.orders import dfs
 from pcwinter.game.problem import Problem
@@ -39,7 +39,7 @@ class Calibration:
 
 def calibrate(problem: Problem, like: Softmax, fixed: Ridge) -> Calibration:
     """Choose the parameters that are None in `fixed` so that the head imitates `like`. Ties go to the first point."""
-    complete = problem.training_rows(coefficients(problem.local, np.ones_like(problem.tree.null)))
+    complete = problem.complete
     table, labels, members = _prefixes(problem, complete)
     z, n_classes = problem.rows, problem.n_classes
     wanted = fit_scores(table, labels, members, n_classes, like, z)

@@ -10,7 +10,8 @@ import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter._util.checks import number, whole_number
-from pcwinter.game.coalitions.induced import begin_step, coefficients, empty_state, join, tree_coefficients
+from pcwinter.game.coalitions.acting import begin_step, coefficients, join, tree_coefficients
+from pcwinter.game.coalitions.records import empty_state
 from pcwinter.game.detail import Parts, credit, make_parts
 from pcwinter.game.metrics import TIE, Metric, class_ends, measure, whole
 from pcwinter.game.problem import Problem

@@ -11,7 +11,7 @@ import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.compiled import compiled, inlined
-from pcwinter.game.coalitions.induced import LocalGraphs, State
+from pcwinter.game.coalitions.records import LocalGraphs, State
 
 
 class Moves(NamedTuple):
@@ -60,13 +60,18 @@ def forget(local: LocalGraphs, tree: int, moves: Moves) -> None:
 def plan(local: LocalGraphs, state: State, tree: int, moves: Moves, anew: bool) -> None:
     """List the additions that the step makes in one tree; `anew` is True after `forget`.
 
-    A step of one edge changes g along a few lines, whatever the degrees. Any other step changes g along the x_u whose
-    weights it changed. T_w is updated only when it is needed.
+    One message changes g along one line, one edge along a few, whatever the degrees. Any other step changes g along the
+    x_u whose weights it changed. T_w is updated only when it is needed.
     """
     targets = n = 0
     here = slice(local.begin[tree], local.begin[tree + 1])
     scale, inflow, whole = state.scale[here], state.inflow[local.hops, here], moves.whole[here]
-    if state.changes[0] == 1 and state.changes[1] == 0 and not anew:
+    if len(local.weight) and state.changes[0] == 1 and not anew:
+        u = state.ends[0]
+        moves.source[0], moves.weight[0] = u, state.along[0]
+        moves.whole[u] = inflow[u - local.begin[tree]]
+        n = 1
+    elif state.changes[0] == 1 and state.changes[1] == 0 and not anew:
         for k in range(state.n_moved[0]):
             w, begin = state.moved[k], n
             n = _refresh(state, w, local.room[w], state.added[tree], moves, n)
@@ -121,6 +126,9 @@ def apply(moves: Moves, where: IntArray, lines: FloatArray, sums: int, g: int, w
         end = moves.end[k]
         target = g if moves.target[k] < 0 else sums + moves.target[k]
         for j in range(begin, end, 4):
+            if j == end - 1:
+                _add_one(lines, target, _row(moves, j, end, where, sums), moves.weight[j], width)
+                continue
             add_four(
                 lines,
                 target,
@@ -143,6 +151,14 @@ def apply(moves: Moves, where: IntArray, lines: FloatArray, sums: int, g: int, w
 def _row(moves: Moves, k: int, end: int, where: IntArray, sums: int) -> int:
     source = moves.source[min(k, end - 1)]
     return int(where[source]) if source >= 0 else sums + ~int(source)
+
+
+@compiled
+def _add_one(lines: FloatArray, to: int, i: int, a: float, width: int) -> None:
+    """Add `a` times row i to row `to`, in the first `width` columns."""
+    here, there, rate = lines[to, :width], lines[i, :width], lines.dtype.type(a)
+    for n in range(width):
+        here[n] += rate * there[n]
 
 
 @compiled

@@ -21,7 +21,7 @@ import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.compiled import compiled, inlined
-from pcwinter.game.coalitions.induced import begin_step, join
+from pcwinter.game.coalitions.acting import begin_step, incomplete, join, row_scale
 from pcwinter.game.coalitions.row_updates import add_four, apply, forget, plan
 from pcwinter.game.detail import credit
 from pcwinter.game.metrics import measure
@@ -87,7 +87,7 @@ def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, 
             apply(moves, opened.where, opened.lines, sums, g, n)
             apply(moves, opened.where, opened.white, sums, g, n_white)
             apply(moves, opened.rows, opened.kernel, opened.below, kernel_g, n_kernel)
-            scale, weights = state.scale[local.root[tree]], moves.whole[slots]
+            scale, weights = row_scale(local, state, tree), moves.whole[slots]
             for k in range(n_white):
                 white_h[k] = scale * white[k] + white_constant[k]
             norm = opened.norm - _dot(white_h[n_classes:], white_h[n_classes:])
@@ -126,7 +126,7 @@ def _complete(course: Course, tree: int, step: int, scores: Scores) -> int:
     """Take the silent step that ends a tree, whose row is already in the scores; returns the next step."""
     local, scoring, walked = course.local, course.scoring, course.walked
     utility = walked.utility[step - 1]
-    if 2 * course.state.added[tree] < local.room[local.begin[tree + 1]] - local.room[local.begin[tree]]:
+    if incomplete(local, course.state, tree):
         fresh = walked.parts.fresh
         utility = measure(scoring.code, scores.exact, scoring.ends, scoring.temperature, scoring.tie, fresh)
         credit(walked.parts, -1)

@@ -18,7 +18,8 @@ from scipy.linalg.blas import dtrsm
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter._util.checks import number
-from pcwinter.game.coalitions.induced import coefficients, empty_state
+from pcwinter.game.coalitions.acting import coefficients
+from pcwinter.game.coalitions.records import empty_state
 from pcwinter.game.coalitions.row_updates import no_moves
 from pcwinter.game.detail import Parts, make_parts
 from pcwinter.game.metrics import ACCURACY, TIE, Metric, class_ends, measure, whole
@@ -97,7 +98,7 @@ class RidgeWalker:
         self.penalty, self.constant = penalty, bias**2
         local = problem.local
         everybody = np.ones_like(local.null)
-        complete = problem.training_rows(coefficients(local, everybody))
+        complete = problem.complete
         scale = np.sqrt(inverse_norm(complete))
         nodes, self.basis = np.unique(local.node, return_inverse=True)
         active = np.unique(problem.features[nodes].indices)

@@ -12,7 +12,7 @@ import numpy as np
 
 from pcwinter._util.arrays import FloatArray
 from pcwinter._util.compiled import compiled
-from pcwinter.game.coalitions.induced import begin_step, join
+from pcwinter.game.coalitions.acting import begin_step, join, row_scale
 from pcwinter.game.coalitions.row_updates import apply, plan
 from pcwinter.heads.ridge.block import changes
 from pcwinter.heads.ridge.block_scores import make_lines, note_line, score_block
@@ -55,7 +55,7 @@ def walk_rows(course: Course, lines: FloatArray, constant: float, single: bool) 
                     delta[i] = -scale[r] * line[i]
                 plan(local, state, r, moves, False)
                 apply(moves, course.basis, lines, sums + local.inner_begin[r], first + r, width)
-                scale[r] = state.scale[local.root[r]]
+                scale[r] = row_scale(local, state, r)
                 for i in range(n):
                     delta[i] += scale[r] * line[i]
                 for f in range(width - n):
