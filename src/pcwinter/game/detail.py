@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from pcwinter._util.arrays import FloatArray, Incidence, IntArray
+from pcwinter._util.arrays import BoolArray, FloatArray, Incidence, IntArray
 from pcwinter._util.compiled import compiled
 
 
@@ -35,14 +35,17 @@ def make_parts(incidence: Incidence | None, n_nodes: int) -> Parts:
 
 
 @compiled
-def credit(parts: Parts, player: int) -> None:
-    """Add the change of the current step to the rows of the player; player -1 has no rows."""
-    n = len(parts.last)
+def credit(parts: Parts, players: IntArray, credited: BoolArray) -> None:
+    """Add the change of a step to the rows of its players, in equal shares; (p,) `credited` says who gets one."""
+    n, sharing = len(parts.last), 0
     if n == 0:
         return
-    if player >= 0:
-        for k in range(parts.begin[player], parts.begin[player + 1]):
-            line = parts.sums[parts.row[k]]
-            for i in range(n):
-                line[i] += parts.fresh[i] - parts.last[i]
+    for player in players:
+        sharing += credited[player]
+    for player in players:
+        if credited[player]:
+            for k in range(parts.begin[player], parts.begin[player + 1]):
+                line = parts.sums[parts.row[k]]
+                for i in range(n):
+                    line[i] += (parts.fresh[i] - parts.last[i]) / sharing
     parts.last[:] = parts.fresh

@@ -15,14 +15,18 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
+from pcwinter._util.checks import one_of
 from pcwinter.game.protocol import Order
 from pcwinter.game.tree import ContributionTree
 
 Truncation: TypeAlias = Sequence[float]
+REMAINDERS = ("silent", "nobody")  # who gets the change of utility that silent players cause
 A = TypeVar("A", IntArray, FloatArray)
 
 
-def dfs(tree: ContributionTree, rng: np.random.Generator, truncation: Truncation = ()) -> Order:
+def dfs(
+    tree: ContributionTree, rng: np.random.Generator, truncation: Truncation = (), remainder: str = "nobody"
+) -> Order:
     """A uniformly random pre-order. With `truncation`, the late children of every player join silently."""
     rank, before = _arrange(tree, rng.random(tree.n_players))
     start = _descend(tree, before + 1) - 1
@@ -31,7 +35,8 @@ def dfs(tree: ContributionTree, rng: np.random.Generator, truncation: Truncation
         visited = _descend_all(tree, rank < _visited_children(tree, truncation))
     players = np.empty(tree.n_players, dtype=np.int64)
     players[start] = np.arange(tree.n_players)
-    return Order(players, visited[players])
+    owner = _owners(tree, visited)[players] if len(truncation) and remainder == "silent" else None
+    return Order(players, visited[players], owner)
 
 
 def level(tree: ContributionTree, rng: np.random.Generator) -> Order:
@@ -75,16 +80,18 @@ FAMILIES: dict[str, Callable[[ContributionTree, np.random.Generator], Order]] = 
 
 
 def sampler(
-    tree: ContributionTree, family: str = "dfs", truncation: Truncation = ()
+    tree: ContributionTree, family: str = "dfs", truncation: Truncation = (), remainder: str = "nobody"
 ) -> Callable[[np.random.Generator], Order]:
     """A function that takes a `numpy.random.Generator` and draws one order, uniformly from the family.
 
     `tree` is the contribution tree. `family` is "dfs", "level", "precedence" or "free". `truncation` has one ratio per
-    hop, for "dfs" only: with ratio t, the last share t of the children of a player join silently and get no credit.
+    hop, for "dfs" only: with ratio t, the last share t of the children of a player join silently. `remainder` says who
+    gets the change of utility that they cause: the "silent" players themselves, in equal shares, or "nobody".
     """
     truncation = check_truncation(tree.hops, family, truncation)
+    one_of("remainder", remainder, REMAINDERS)
     if truncation:
-        return partial(dfs, tree, truncation=truncation)
+        return partial(dfs, tree, truncation=truncation, remainder=remainder)
     return partial(FAMILIES[family], tree)
 
 
@@ -138,12 +145,15 @@ def count_orders(tree: ContributionTree, family: str = "dfs") -> int:
     return math.prod(math.factorial(n) for n in [len(tree.roots), *blocks.tolist()])
 
 
-def every_order(tree: ContributionTree, family: str = "dfs", truncation: Truncation = ()) -> Iterator[Order]:
+def every_order(
+    tree: ContributionTree, family: str = "dfs", truncation: Truncation = (), remainder: str = "nobody"
+) -> Iterator[Order]:
     """Every order of the family, once. There are `count_orders(tree, family)` of them.
 
-    `tree`, `family` and `truncation` are as in `sampler`.
+    `tree`, `family`, `truncation` and `remainder` are as in `sampler`.
     """
     truncation = check_truncation(tree.hops, family, truncation)
+    one_of("remainder", remainder, REMAINDERS)
     limit = _visited_children(tree, truncation) if truncation else np.full(tree.n_players, tree.n_players)
     children = [np.flatnonzero(tree.parent == p).tolist() for p in range(tree.n_players)]
 
@@ -171,7 +181,11 @@ def every_order(tree: ContributionTree, family: str = "dfs", truncation: Truncat
         for arrangement in permutations(tree.roots.tolist()):
             for chosen in product(*(list(blocks(root, True)) for root in arrangement)):
                 items = [item for part in chosen for item in part]
-                yield Order(np.array([p for p, _ in items]), np.array([visited for _, visited in items]))
+                players, seen = np.array([p for p, _ in items]), np.array([visited for _, visited in items])
+                owner = None
+                if truncation and remainder == "silent":
+                    owner = _owners(tree, seen[np.argsort(players)])[players]
+                yield Order(players, seen, owner)
         return
     for sequence in sequences:
         yield Order(np.array(sequence), np.ones(tree.n_players, dtype=np.bool_))
@@ -203,6 +217,15 @@ def _descend_all(tree: ContributionTree, ok: BoolArray) -> BoolArray:
     """(p,) whether `ok` holds for every player on the path, except the labelled node, which is always visited."""
     broken: IntArray = np.where(tree.parent < 0, 0, ~ok)
     return np.equal(_descend(tree, broken), 0)
+
+
+def _owners(tree: ContributionTree, visited: BoolArray) -> IntArray:
+    """(p,) every visited player itself, and of every other one the deepest ancestor that is visited."""
+    owner = np.where(visited, np.arange(tree.n_players), -1)
+    for depth in range(1, tree.hops + 1):
+        here = np.flatnonzero((tree.depth == depth) & ~visited)
+        owner[here] = owner[tree.parent[here]]
+    return owner
 
 
 def _visited_children(tree: ContributionTree, truncation: Truncation) -> IntArray:

@@ -123,6 +123,11 @@ class GraphGame:
         return len(self.problem.targets)
 
     @property
+    def null(self) -> BoolArray:
+        """(p,) players that can never change a utility."""
+        return self.problem.null
+
+    @property
     def unit(self) -> float:
         """1 / number of validation nodes for accuracy, else 1."""
         return self.metric.unit(self.n_parts)

@@ -19,18 +19,29 @@ from pcwinter.game.detail import Parts
 class Order:
     """All players, in the sequence in which they join the coalition.
 
-    Consecutive players that are not visited form one silent step: they join together, and nobody gets credit.
+    Consecutive players that are not visited form a silent step: they join together. With `owner`, a silent step ends
+    where the owner changes, and its players share the change of utility equally; without, nobody gets credit for it.
     """
 
     players: IntArray  # (p,)
     visited: BoolArray  # (p,) by position in `players`; False for players that truncation skips
+    owner: IntArray | None = None  # (p,) by position: the player itself or its deepest visited ancestor
 
     def steps(self) -> IntArray:
         """(s + 1,) positions where the steps begin, then the end. A step is one visited player or one silent run."""
         silent = ~self.visited
         begins = np.ones(len(silent) + 1, dtype=np.bool_)
         begins[1:-1] = ~(silent[1:] & silent[:-1])
+        if self.owner is not None:
+            begins[1:-1] |= self.owner[1:] != self.owner[:-1]
         return np.flatnonzero(begins)
+
+
+    def credited(self, null: BoolArray) -> BoolArray:
+        """(p,) by player: who is visited or shares the change of a silent step; `null` players never share."""
+        result = np.empty(len(self.players), dtype=np.bool_)
+        result[self.players] = self.visited
+        return result if self.owner is None else result | ~null
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +78,15 @@ class Preparable(Protocol):
 
     def prepare(self, order: Order) -> None:
         """Compute and compile what walks along such orders share."""
+
+
+@runtime_checkable
+class Nullable(Protocol):
+    """Optional part of a game: players that can never change a utility, and get no share of a silent step."""
+
+    @property
+    def null(self) -> BoolArray:
+        """(p,) mask of these players."""
 
 
 @runtime_checkable
@@ -114,13 +134,21 @@ class SetGame:
 
 
 def marginals(game: Game, order: Order, walk: Walk) -> UnitArray:
-    """(p,) marginal contribution of every player in one order, in units; 0 where it was not visited."""
+    """(p,) marginal contribution of every player in one order, in units.
+
+    A player that was not visited gets its share of the silent step, in orders with owners, and 0 in all others.
+    """
     utility = walk.utility if float(game.empty).is_integer() else walk.utility.astype(np.float64)
-    steps = order.steps()[:-1]
+    steps = order.steps()
     change = np.diff(utility, prepend=np.array([game.empty], dtype=utility.dtype))
-    result = np.zeros_like(utility, shape=game.n_players)
-    credited = order.visited[steps]
-    result[order.players[steps[credited]]] = change[credited]
+    null = game.null if isinstance(game, Nullable) else np.zeros(game.n_players, dtype=np.bool_)
+    credited = order.credited(null)[order.players]
+    step = np.repeat(np.arange(len(change)), np.diff(steps))[credited]
+    sharing = np.bincount(step, minlength=len(change))
+    if (sharing > 1).any():
+        change = change / np.maximum(sharing, 1)
+    result = np.zeros_like(change, shape=game.n_players)
+    result[order.players[credited]] = change[step]
     if not np.isfinite(result).all():
         player = int(np.flatnonzero(~np.isfinite(result))[0])
         raise FloatingPointError(f"the utility is not a finite number when player {player} joins")

@@ -70,7 +70,7 @@ class SoftmaxWalker:
         """Utilities along an order; the marginal contributions by validation node are added to `parts`."""
         local = self.problem.local
         state = empty_state(local)
-        steps = order.steps()
+        steps, credited = order.steps(), order.credited(self.problem.null)
         empty = self.metric.empty(self.problem.n_classes)
         utility = np.full(len(steps) - 1, empty)
         parts = parts or make_parts(None, len(self.problem.targets))
@@ -90,7 +90,7 @@ class SoftmaxWalker:
             if len(batch) == BATCH or (batch and k == len(steps) - 2):
                 for (at, _, _), score in zip(batch, self._score(rows, batch), strict=True):
                     utility[at] = measure(self.metric.code, score, self.ends, 1.0, TIE, parts.fresh)
-                    credit(parts, order.players[steps[at]] if order.visited[steps[at]] else -1)
+                    credit(parts, order.players[steps[at] : steps[at + 1]], credited)
                     measured.append(at)
                 rows.update((tree, row) for _, tree, row in batch)
                 batch = []
@@ -116,7 +116,7 @@ class SoftmaxWalker:
         state = empty_state(self.problem.local)
         begin_step(state)
         join(self.problem.local, state, int(order.players[0]))
-        credit(make_parts(None, len(self.problem.targets)), -1)
+        credit(make_parts(None, len(self.problem.targets)), order.players[:1], order.credited(self.problem.null))
         self.utility(np.ones(len(order.players), dtype=np.bool_))
 
     def utility(self, coalition: BoolArray) -> float:

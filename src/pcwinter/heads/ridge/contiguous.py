@@ -48,11 +48,11 @@ def _dot(x: FloatArray, y: FloatArray) -> float:
 
 
 @compiled
-def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, scores: Scores) -> int:
-    """Walk the tree that starts at position `begin`, up to position `last`; returns the next step."""
-    local, state, moves, players, visited = course.local, course.state, course.moves, course.players, course.visited
+def walk_tree(course: Course, first: int, last: int, opened: Opened, scores: Scores) -> None:
+    """Walk the steps `first` to `last` - 1, which belong to one tree."""
+    local, state, moves, players, steps = course.local, course.state, course.moves, course.players, course.steps
     scoring, walked = course.scoring, course.walked
-    tree = local.tree[players[begin]]
+    tree = local.tree[players[steps[first]]]
     slots = slice(local.begin[tree], local.begin[tree + 1])
     nodes = opened.where[slots]
     n_classes, n = scores.exact.shape
@@ -63,18 +63,13 @@ def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, 
     line, white, kernel = opened.lines[g], opened.white[g], opened.kernel[kernel_g]
     constant, white_constant = opened.lines[opened.constant], opened.white[opened.constant]
     a, b, white_h = np.empty_like(line), np.empty(n_classes), np.empty(n_white)
-    utility = walked.utility[step - 1] if step else scoring.empty
-    position, since = begin, RENEW
+    utility = walked.utility[first - 1] if first else scoring.empty
+    since = RENEW
     whose = np.full(len(opened.kept), -1)
-    while position < last:
+    for step in range(first, last):
         begin_step(state)
-        credited = visited[position]
-        player = players[position]
-        join(local, state, player)
-        position += 1
-        while not credited and not visited[position]:  # ends before `last`, because that player is visited
+        for position in range(steps[step], steps[step + 1]):
             join(local, state, players[position])
-            position += 1
         if state.changes[0] or state.changes[1]:
             anew = since == RENEW
             since = 1 if anew else since + 1
@@ -102,37 +97,32 @@ def walk_tree(course: Course, begin: int, last: int, step: int, opened: Opened, 
                 a[i] = rate * line[i] + constant[i]
             row = Row(scale, weights, nodes, opened.products, white_h[n_classes:], opened.finished, opened.kept, whose)
             utility = score(scoring, scores, a, b, row, walked.parts.fresh)
-            credit(walked.parts, player if credited else -1)
-            walked.counts[0 if credited else 1] += 1
+            credit(walked.parts, players[steps[step] : steps[step + 1]], course.credited)
+            walked.counts[0 if course.visited[steps[step]] else 1] += 1
         walked.utility[step] = utility
-        step += 1
-    return step
 
 
 @compiled
-def _ends(course: Course, begin: int) -> tuple[int, int]:
-    """Positions after the last visited player, and after the last player, of the tree that starts at `begin`."""
-    tree, players = course.local.tree, course.players
-    last = end = begin
-    while end < len(players) and tree[players[end]] == tree[players[begin]]:
+def _ends(course: Course, first: int) -> tuple[int, int]:
+    """The last step of the tree that begins with step `first` if it is silent, else the one after it; and the latter."""
+    tree, players, steps = course.local.tree, course.players, course.steps
+    end = first
+    while end < len(steps) - 1 and tree[players[steps[end]]] == tree[players[steps[first]]]:
         end += 1
-        if course.visited[end - 1]:
-            last = end
-    return last, end
+    return end if course.visited[steps[end - 1]] else end - 1, end
 
 
 @compiled
-def _complete(course: Course, tree: int, step: int, scores: Scores) -> int:
-    """Take the silent step that ends a tree, whose row is already in the scores; returns the next step."""
-    local, scoring, walked = course.local, course.scoring, course.walked
+def _complete(course: Course, tree: int, step: int, scores: Scores) -> None:
+    """The silent step that ends a tree. Its row is already in the scores."""
+    scoring, walked, players = course.scoring, course.walked, course.players[course.steps[step] : course.steps[step + 1]]
     utility = walked.utility[step - 1]
-    if incomplete(local, course.state, tree):
+    if incomplete(course.local, course.state, tree):
         fresh = walked.parts.fresh
         utility = measure(scoring.code, scores.exact, scoring.ends, scoring.temperature, scoring.tie, fresh)
-        credit(walked.parts, -1)
+        credit(walked.parts, players, course.credited)
         walked.counts[1] += 1
     walked.utility[step] = utility
-    return step + 1
 
 
 @compiled
@@ -161,13 +151,13 @@ def walk_dual(
     exact, done_exact, only = np.empty((1, n)), np.full(1, -1), np.zeros(1, dtype=np.int64)
     nothing, norm = np.empty(0), products[-1, 0]
     kept = np.empty((KEPT if course.scoring.error else 0, np.diff(local.begin).max() + len(finished)))
-    begin = step = i = 0
-    while begin < len(players):
-        last, end = _ends(course, begin)
-        tree = local.tree[players[begin]]
+    step = i = 0
+    while step < len(course.steps) - 1:
+        last, end = _ends(course, step)
+        tree = local.tree[players[course.steps[step]]]
         first, m = local.begin[tree], local.begin[tree + 1] - local.begin[tree]
         followed = np.zeros(m, dtype=np.bool_)
-        for position in range(begin, last):
+        for position in range(course.steps[step], course.steps[last]):
             followed[local.slot[players[position]] - first] = True
         slots = np.flatnonzero(followed)
         nodes = basis[first + slots]
@@ -184,12 +174,12 @@ def walk_dual(
         opened = Opened(
             lines, white, basis, constant, i, kernel, square, rows, below, nothing, norm, products, finished, kept
         )
-        step = walk_tree(course, begin, last, step, opened, scores)
+        walk_tree(course, step, last, opened, scores)
         for c in range(n_classes):
             add_row(scores, c, finished_labels[i, c], finished[i])
         if last < end:
-            step = _complete(course, tree, step, scores)
-        begin = end
+            _complete(course, tree, last, scores)
+        step = end
         i += 1
 
 
@@ -258,10 +248,10 @@ def walk_primal(
     weights = np.zeros((width, n_classes))
     constant = finished[0, width - 1]
     to_validation = validation.copy()  # covariance @ validation
-    begin = step = 0
-    while begin < len(players):
-        last, end = _ends(course, begin)
-        tree = local.tree[players[begin]]
+    step = 0
+    while step < len(course.steps) - 1:
+        last, end = _ends(course, step)
+        tree = local.tree[players[course.steps[step]]]
         nodes = basis[local.begin[tree] : local.begin[tree + 1]]
         m, n_inner = len(nodes), local.inner_begin[tree + 1] - local.inner_begin[tree]
         x = np.zeros((m + 1, width))
@@ -276,7 +266,7 @@ def walk_primal(
         opened = Opened(
             lines, predicted, place, m, 0, kernel, True, place, m, mixed, gram[m, m], lines, lines, lines[:0]
         )
-        step = walk_tree(course, begin, last, step, opened, scores)
+        walk_tree(course, step, last, opened, scores)
         row = finished[tree]
         gain = np.dot(covariance, row)
         a = np.dot(row, to_validation)
@@ -286,8 +276,8 @@ def walk_primal(
             b[c] = ((1.0 if c == course.labels[tree] else 0.0) - b[c]) * weight
             add_row(scores, c, b[c], a)
         if last < end:
-            step = _complete(course, tree, step, scores)
-        begin = end
+            _complete(course, tree, last, scores)
+        step = end
         for j in range(width):
             for c in range(n_classes):
                 weights[j, c] += gain[j] * b[c]

@@ -47,7 +47,9 @@ class Course(NamedTuple):
     state: State
     moves: Moves
     players: IntArray  # (p,) the order
-    visited: BoolArray
+    visited: BoolArray  # (p,) by position
+    steps: IntArray  # (s + 1,) positions where steps begin, then the end
+    credited: BoolArray  # (p,) by player: who gets credit, or a share of it
     labels: IntArray  # (t,)
     basis: IntArray  # (m,) graph node of each slot, numbered without gaps
     place: IntArray  # (m,) number of each slot in its tree

@@ -220,7 +220,8 @@ class RidgeWalker:
         interleaved = len(trees) > len(local.root)
         single = self.metric.code == ACCURACY and parts is None and (interleaved or self._roundable)
         empty = self.metric.empty(self.problem.n_classes)
-        utility = np.zeros(len(order.steps()) - 1)
+        steps, credited = order.steps(), order.credited(self.problem.null)
+        utility = np.zeros(len(steps) - 1)
         counts = np.zeros(2, dtype=np.int64)
         solved = self._solve(trees) if not interleaved and not self.primal else None
         for begin, end in self._tiles(interleaved, single):
@@ -240,6 +241,8 @@ class RidgeWalker:
                 no_moves(local),
                 order.players,
                 order.visited,
+                steps,
+                credited,
                 self.problem.labels,
                 self.basis,
                 self.place,
