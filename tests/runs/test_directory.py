@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import pcwinter as pw
+from command import write_graph
 from pcwinter.heads import softmax
 from pcwinter.runs import directory as module
 from pcwinter.runs.checkpoints import NAMES
@@ -106,17 +108,40 @@ def test_another_version_is_refused_by_name(tmp_path: Path) -> None:
         pw.run(graph(), tmp_path / "run", head=HEAD, permutations=20, resume=True)
 
 
-def test_a_run_of_an_older_version_with_the_same_bits_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metadata, "version", lambda name: "0.1.0" if name == "pcwinter" else "1")
-    pw.run(graph(), tmp_path / "run", head=HEAD, permutations=20)
-    monkeypatch.setattr(metadata, "version", lambda name: "0.2.0" if name == "pcwinter" else "1")
+# run.json and a checkpoint after 20 orders, written by version 0.1.0 with "1" as the version of every other package
+OLD = Path(__file__).parent / "version-0.1.0"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # three epochs are not enough
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("ridge", {"truncation": (0.5, 0.5)}), ("softmax", {"head": pw.Softmax(epochs=3)})],
+)
+def test_a_run_of_version_0_1_0_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(metadata, "version", lambda package: "0.2.0" if package == "pcwinter" else "1")
+    write_graph(tmp_path)
+    mine, out, whole = pw.read_graph(tmp_path), tmp_path / "run", tmp_path / "whole"
+    shutil.copytree(OLD / name, out)
     orders: list[int] = []
-    go_on: dict[str, Any] = {"head": HEAD, "permutations": 30, "resume": True}
-    pw.run(graph(), tmp_path / "run", progress=lambda now: orders.append(now.orders), **go_on)
-    assert orders == [20, 30]
-    monkeypatch.setattr(metadata, "version", lambda name: "0.0.9" if name == "pcwinter" else "1")
+    for limit in (30, 40):
+        pw.run(mine, out, permutations=limit, resume=True, progress=lambda now: orders.append(now.orders), **options)
+    assert orders == [20, 30, 30, 40]
+    pw.run(mine, whole, permutations=40, **options)
+    for file in ("nodes.csv", "edges.csv"):
+        assert (out / file).read_bytes() == (whole / file).read_bytes()
+    monkeypatch.setattr(metadata, "version", lambda package: "0.0.9" if package == "pcwinter" else "1")
     with pytest.raises(ValueError, match=r"version of pcwinter is 0\.1\.0 there and 0\.0\.9 here"):
-        pw.run(graph(), tmp_path / "run", **go_on)
+        pw.run(mine, out, permutations=50, resume=True, **options)
+
+
+def test_names_and_notes_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="name is 3"):
+        pw.run(graph(), tmp_path / "run", name=3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="notes is 'abc'"):
+        pw.run(graph(), tmp_path / "run", notes="abc")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_damaged_checkpoint_is_reported_and_the_one_before_used(

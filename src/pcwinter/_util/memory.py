@@ -12,7 +12,7 @@ def budget(megabytes: int | None, processes: int = 1) -> int:
     """Bytes for each process: `megabytes` if it is given, otherwise an equal share of half the free memory."""
     if megabytes is None:
         return available() // (2 * processes)
-    return whole_number("memory, in megabytes,", megabytes, 1) * MEGABYTE
+    return whole_number("memory", megabytes, 1) * MEGABYTE
 
 
 def available() -> int:

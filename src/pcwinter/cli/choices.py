@@ -23,10 +23,14 @@ EXPERIMENTS = (
 )
 
 
-def at_home(ctx: click.Context, param: click.Parameter, given: Path | None) -> Path | None:
-    """Expand a leading ~ to the user's home, for shells that do not (as in --out=~/runs)."""
-    return given and given.expanduser()
+def at_home(ctx: click.Context, param: click.Parameter, given: str | None) -> Path | None:
+    """The path, with a leading ~ expanded for shells that do not (as in --out=~/runs)."""
+    if given == "":
+        raise click.BadParameter("the path is empty: name a file or a directory.")
+    return None if given is None else Path(given).expanduser()
 
 
-RUN = click.Path(path_type=Path)
-data_option = click.option("--data", type=RUN, help="Folder of the public graphs; default PCWINTER_DATA.")
+RUN = click.Path()
+data_option = click.option(
+    "--data", type=RUN, callback=at_home, help="Folder of the public graphs; default PCWINTER_DATA."
+)

@@ -14,10 +14,11 @@ from pcwinter.cli.choices import RUN, at_home, data_option
     "--by",
     "--aggregate",
     "by",
-    type=click.Choice(("own", "path")),
+    type=click.Choice(("own", "path", "class")),
     default="own",
     show_default=True,
-    help="Sum the node's or edge's own players, or all players whose path contains it.",
+    help="own: sum the players of the node or edge itself; path: all players whose path contains it; class: like own, "
+    "but compare every edge with the average of its class.",
 )
 def show(run: Path, top: int, by: str) -> None:
     """Print the most and the least valuable nodes and edges of RUN, and values by class and by degree.

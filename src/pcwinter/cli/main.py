@@ -67,16 +67,30 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def as_options(sentence: str) -> str:
-    """A library message with command-line options instead of arguments: max_seconds=90 becomes --max-seconds 90."""
-    names = {parameter.name for command in (value, reproduce, judge) for parameter in command.params if parameter.name}
-    words = "|".join(sorted(names, key=len, reverse=True))
-    pattern = rf"(?<![\w./-])({words})(?![\w/-])(=(True|'[^']*'|[\w.]+))?"  # not a part of a path
+    """A library message with command-line options instead of arguments: max_seconds=90 becomes --max-seconds 90.
+
+    What is in quotes or part of a path is the user's own and stays. A word such as "memory" is an argument at the start
+    of a sentence, before "is" and a value, and after a verb that asks for another value.
+    """
+    commands: tuple[click.Command, ...] = (value, show, reproduce, judge)
+    names = {option.name for command in commands for option in command.params if isinstance(option, click.Option)}
+    word = rf"(?P<name>{'|'.join(sorted(map(str, names), key=len, reverse=True))})"
+    pattern = (
+        rf"(?<![\w./'-]){word}(?![\w/-])(?P<assigned>=(?P<given>True|'[^']*'|[\w.]+))?"  # not in a path
+        r"|'[^']*'"
+    )
 
     def option(found: re.Match[str]) -> str:
-        name, assigned, given = found.groups()
-        argument = assigned or "_" in name or (found.start() == 0 and sentence.startswith(f"{name} is "))
-        if not argument:
-            return found[0]  # an ordinary word
+        name, given = found["name"], found["given"]
+        before, after = sentence[: found.start()], sentence[found.end() :]
+        if name is None or not (
+            found["assigned"]
+            or "_" in name
+            or (not before and re.match(" (is|has|and) ", after))
+            or re.match(r" is ['\d-]", after)
+            or re.search(r"\b(raise|lower|correct|leave out) $", before)
+        ):
+            return found[0]
         flag = f"--{name.replace('_', '-')}"
         return flag if given in (None, "True") else f"{flag} {given.strip(chr(39))}"
 

@@ -29,10 +29,11 @@ def summary(run: Run, top: int = 10, by: str = "own") -> str:
     """How the run ended, the most and least valuable nodes and edges, and values by class and by degree."""
     top = whole_number("top", top, 1)
     nodes = _by(run.nodes, by).assign(**{"class": np.array(_names(run))[run.label], "degree": run.degree})
+    edges = run.edges.assign(value=run.edges_within_class()) if by == "class" else _by(run.edges, by)
     parts = [_heading(run)]
     for things, table, columns in (
         ("nodes", nodes, ["node", "class", "labelled", "degree", "players", "value", "stderr"]),
-        ("edges", _by(run.edges, by), ["source", "target", "value", "stderr"]),
+        ("edges", edges, ["source", "target", "value", *(["stderr"] if by != "class" else [])]),
     ):
         ranked = table.sort_values("value", ascending=False, kind="stable")[columns]
         n = min(top, len(ranked))

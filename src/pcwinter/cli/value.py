@@ -143,11 +143,17 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
       pcwinter value cora --head softmax --truncation 0.5,0.7 --permutations 100 --out runs/softmax
       pcwinter value cora --out runs/cora --resume
     """
+    from pcwinter._util.checks import whole_number
+    from pcwinter._util.memory import budget
     from pcwinter.estimation.display import Display
     from pcwinter.estimation.stopping import choose
     from pcwinter.runs import directory
+    from pcwinter.values import Request
 
+    _refuse_idle(graph, data, **options)
     make_head = _head(options)
+    Request(**{name: options[name] for name in ("hops", "metric", "orders", "truncation", "seed", "bootstrap")})
+    budget(options["memory"], whole_number("workers", options["workers"], 1))  # all checked before the graph is loaded
     limits = (options.pop(name) for name in ("permutations", "max_permutations", "tolerance", "max_seconds"))
     stop = choose(None, *limits)
     directory.check_directory(out, resume=resume)
@@ -186,12 +192,22 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
     return 128 + display.signal if interrupted else 0
 
 
+def _refuse_idle(graph: str, data: Path | None, head: str, metric: str, **options: Any) -> None:
+    """Raise an error if an option would have no effect."""
+    if data is not None and (graph == "demo" or graph not in DATASETS):
+        raise ValueError("--data is the folder of the public graphs, and this graph is not one of them: leave it out")
+    if options["memory"] is not None and head == "softmax":
+        raise ValueError("--memory limits the ridge head, but the head is softmax: leave it out, or add --head ridge")
+    if options["temperature"] is not None and metric not in ("probability", "log-likelihood"):
+        raise ValueError(f"--temperature has no effect on the metric {metric}: leave it out, or choose another metric")
+
+
 def _load(graph: str, data: Path | None, features: str) -> "Graph":
     if graph in DATASETS:
         from pcwinter.graph.io.datasets import load
 
         return load(graph, data=data, features=features)
-    if not Path(graph).expanduser().exists():
+    if not graph or not Path(graph).expanduser().exists():
         from pcwinter._util.checks import did_you_mean
 
         hint = did_you_mean(graph, DATASETS) or f": give a folder or file, or one of {', '.join(DATASETS)}"

@@ -25,12 +25,12 @@ class Checkpoints:
     def __init__(self, directory: Path, about: str) -> None:
         self.paths, self.about = [directory / name for name in NAMES], about
 
-    def load(self) -> tuple[State | None, list[str]]:
-        """The latest intact state, and a sentence for each damaged checkpoint."""
+    def load(self, *also: str) -> tuple[State | None, list[str]]:
+        """The latest intact state, and a sentence for each damaged checkpoint; `also` identifies the same run."""
         states, complaints = {}, []
         for path in self.paths:
             try:
-                states[path] = unpack(path.read_bytes(), self.about)
+                states[path] = unpack(path.read_bytes(), self.about, *also)
             except FileNotFoundError:
                 continue
             except Exception as error:  # a damaged file may raise anything
@@ -70,13 +70,13 @@ def pack(state: State, about: str) -> bytes:
     return file.getvalue()
 
 
-def unpack(content: bytes, about: str) -> State:
+def unpack(content: bytes, *about: str) -> State:
     """The state in a checkpoint, after checking that it is intact and belongs to this run."""
     with np.load(BytesIO(content), allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     if str(arrays.pop("sha256")) != digest(arrays):
         raise ValueError("its checksum is wrong")
-    if str(arrays["about"]) != about:
+    if str(arrays["about"]) not in about:
         raise ValueError("it belongs to another run")
 
     def moments(name: str) -> Moments:

@@ -94,19 +94,20 @@ class Directory:
             temporary_name(self.out / name).unlink(missing_ok=True)  # left by a process that was killed
         self.request, self.stop, self.data = request, stop, fingerprint(self.graph)
         here = _identity(request.record(), self.data, _versions())
-        self.checkpoints = Checkpoints(self.out, sha256(_json(here)).hexdigest())
+        self.checkpoints = Checkpoints(self.out, _hash(here))
         if not (self.out / "run.json").exists():
             return None
         story = read_story(self.out)
         there = _identity(story["asked"], story["data"], story["versions"])
+        ours, theirs = ({**self._unsaid(one), **one} for one in (here, there))
         differences = [
-            f"{name} is {_word(there.get(name))} there and {_word(here.get(name))} here"
-            for name in {**there, **here}
-            if there.get(name) != here.get(name)
+            f"{name} is {_word(theirs.get(name))} there and {_word(ours.get(name))} here"
+            for name in {**theirs, **ours}
+            if theirs.get(name) != ours.get(name)
         ]
         if differences:
             raise ValueError(f"{self.out} holds another run ({'; '.join(differences)}): choose another directory")
-        state, complaints = self.checkpoints.load()
+        state, complaints = self.checkpoints.load(_hash(there))
         if state is not None and state.total.levels.keys() != {"player", *LEVELS}:
             raise ValueError(f"{self.out} holds a run of another version of pcwinter: choose another directory")
         self.done = int(story.get("permutations", 0))
@@ -124,6 +125,10 @@ class Directory:
         self.notes = [*self.notes, *notes]
         self.loaded = state
         return state
+
+    def _unsaid(self, identity: Mapping[str, object]) -> dict[str, Any]:
+        """Settings that 0.1.0 did not record: parameters of the softmax head that were not given."""
+        return asdict(softmax_for(self.graph)) if identity["head"] == "softmax" else {}
 
     def keep(self, state: State) -> None:
         """Save the state now, or leave it to a later block."""
@@ -242,7 +247,7 @@ def run(
     )
     check_call(graph, progress)
     room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
-    called = graph.name if name is None else name
+    called = _name(graph.name if name is None else name, notes)
     with Directory(Path(out), graph, name=called, notes=notes, resume=resume) as directory:
         begin = directory.begin(request, rule.settings)
         with one_thread(), open_pool(workers) as pool:  # processes start while the game is prepared
@@ -265,7 +270,7 @@ def write(values: Values, out: str | PathLike[str], *, name: str | None = None) 
 
     `name` is the name of the graph in the results; by default `graph.name`.
     """
-    called = values.graph.name if name is None else name
+    called = _name(values.graph.name if name is None else name)
     with Directory(Path(out), values.graph, name=called) as directory:
         directory.begin(values.request, values.stop)
         directory.finish(values)
@@ -349,6 +354,19 @@ def _identity(
         **{f"data: {name}": value for name, value in data.items()},
         **{f"version of {name}": _same_bits(name, versions.get(name)) for name in BITS},
     }
+
+
+def _name(name: object, notes: object = ()) -> str:
+    """The name, after checking that it and the notes can be written."""
+    if not isinstance(name, str):
+        raise TypeError(f"name is {name!r}, expected a string")
+    if isinstance(notes, str) or not isinstance(notes, Sequence) or not all(isinstance(note, str) for note in notes):
+        raise TypeError(f"notes is {notes!r}, expected a list of strings")
+    return name
+
+
+def _hash(identity: Mapping[str, object]) -> str:
+    return sha256(_json(identity)).hexdigest()
 
 
 def _same_bits(name: str, version: object) -> object:

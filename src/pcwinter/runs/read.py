@@ -12,6 +12,7 @@ import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
 from pcwinter._util.csv_files import records
+from pcwinter.game.metrics import METRICS
 from pcwinter.values import within_class
 
 if TYPE_CHECKING:
@@ -23,15 +24,16 @@ STORY = {  # entries that run.json must have
     "asked": dict,
     "stop": dict,
     "head": str,
-    "n_players": int,
-    "permutations": int,
-    "utility_full": float,
-    "utility_roots": float,
-    "utility_empty": float,
+    "calibration": dict | None,
+    **dict.fromkeys(("n_players", "permutations", "visited", "evaluations", "baselines"), int),
+    **dict.fromkeys(("nodes", "edges", "training_edges", "cut_edges", "labelled", "validation"), int),
+    **dict.fromkeys(("utility_full", "utility_roots", "utility_empty", "seconds", "setup_seconds"), float),
     "warnings": list,
     "files": dict,
     "fingerprint": str,
+    "versions": dict,
 }
+ASKED = {"metric": str, "hops": int, "orders": str, "truncation": list}  # and entries that `asked` must have in it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,11 +74,12 @@ def read(out: str | PathLike[str]) -> Run:
     story = read_story(directory)
     if "files" not in story:
         raise FileNotFoundError(f"the run in {directory} has no results yet: finish it with resume=True")
-    wrong = [name for name, kind in STORY.items() if not isinstance(story.get(name), kind)]
-    if wrong or not {"metric", "hops", "orders"} <= story["asked"].keys():
-        raise ValueError(
-            f"{directory / 'run.json'} is damaged ({wrong[0] if wrong else 'asked'}): value the graph again"
-        )
+    wrong = [name for name, kind in STORY.items() if not isinstance(story.get(name, ...), kind)]
+    wrong += [f"asked: {name}" for name, kind in ASKED.items() if not isinstance(story["asked"].get(name), kind)]
+    if not wrong and story["asked"]["metric"] not in METRICS:
+        wrong = ["asked: metric"]
+    if wrong:
+        raise ValueError(f"{directory / 'run.json'} is damaged ({wrong[0]}): value the graph again")
     for name, digest in story["files"].items():
         if not (directory / name).is_file() or sha256((directory / name).read_bytes()).hexdigest() != digest:
             raise ValueError(f"{directory / name} has changed since the run wrote it: run it again with resume=True")

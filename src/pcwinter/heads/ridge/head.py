@@ -52,7 +52,7 @@ class Ridge:
         for name in ("penalty", "bias", "temperature"):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, number(f"{name} of the ridge head", value, zero=name == "bias"))
+                object.__setattr__(self, name, number(name, value, zero=name == "bias"))
 
     def complete(self, tempered: bool) -> bool:
         """Whether nothing is left to calibrate; only `tempered` metrics need a temperature."""
