@@ -3,7 +3,7 @@
 import math
 import time
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -35,10 +35,14 @@ def value(
     graph: Graph,
     *,
     hops: int = 2,
-    head: str | Ridge | Softmax = "ridge",
+    preset: str | None = None,
+    head: str | Ridge | Softmax | None = None,
     metric: str = "accuracy",
+    coalition: str | None = None,
+    theta: Sequence[float] = (),
     orders: str = "dfs",
     truncation: Truncation = (),
+    remainder: str | None = None,
     permutations: int | None = None,
     max_permutations: int | None = None,
     tolerance: float | None = None,
@@ -57,10 +61,15 @@ def value(
 
     - `graph`: the graph.
     - `hops`: propagation steps, K.
-    - `head`: the classifier, "ridge" (closed form) or "softmax" (the paper's), or a `Ridge` or `Softmax`.
+    - `preset`: "paper" for the paper's game: head="softmax", coalition="induced", remainder="nobody".
+    - `head`: the classifier, "ridge" (closed form, the default) or "softmax" (the paper's), or a `Ridge` or `Softmax`.
     - `metric`: what is measured on the validation nodes, one of `METRICS`.
+    - `coalition`: what a coalition is. "induced" (the paper's, the default) propagates on the edges that have joined;
+      "messages" weights the messages that have joined as the whole model does, so that everything is the model itself.
+    - `theta`: weights of the powers 0 to `hops` of the propagation, for "messages"; by default the last power alone.
     - `orders`: "dfs" (PC-Winter), "level", "precedence" or "free" (Shapley).
-    - `truncation`: the share of children that get no credit at each depth, such as (0.5, 0.7); none by default.
+    - `truncation`: the share of children that join silently at each depth, such as (0.5, 0.7); none by default.
+    - `remainder`: who gets what silent players change, they themselves ("silent", the default) or "nobody" (the paper).
     - `seed`: seed of the orders.
     - `bootstrap`: number of resamplings of the validation nodes, for `stderr_validation`; 0 for none.
 
@@ -81,7 +90,17 @@ def value(
     """
     rule = choose(stop, permutations, max_permutations, tolerance, max_seconds)
     request = Request(
-        hops=hops, head=head, metric=metric, orders=orders, truncation=truncation, seed=seed, bootstrap=bootstrap
+        hops=hops,
+        preset=preset,
+        head=head,
+        metric=metric,
+        coalition=coalition,
+        theta=theta,
+        orders=orders,
+        truncation=truncation,
+        remainder=remainder,
+        seed=seed,
+        bootstrap=bootstrap,
     )
     check_call(graph, progress)
     room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
@@ -101,17 +120,32 @@ def exact_value(
     graph: Graph,
     *,
     hops: int = 2,
-    head: str | Ridge | Softmax = "ridge",
+    preset: str | None = None,
+    head: str | Ridge | Softmax | None = None,
     metric: str = "accuracy",
+    coalition: str | None = None,
+    theta: Sequence[float] = (),
     orders: str = "dfs",
     truncation: Truncation = (),
+    remainder: str | None = None,
     max_orders: int = 100_000,
 ) -> Values:
     """Exact values of `graph` from all permissible orders; for the smallest graphs only.
 
     An error is raised if there are more than `max_orders` orders. The other arguments are those of `value`.
     """
-    request = Request(hops=hops, head=head, metric=metric, orders=orders, truncation=truncation, exact=True)
+    request = Request(
+        hops=hops,
+        preset=preset,
+        head=head,
+        metric=metric,
+        coalition=coalition,
+        theta=theta,
+        orders=orders,
+        truncation=truncation,
+        remainder=remainder,
+        exact=True,
+    )
     check_call(graph)
     tree = contribution_tree(graph, request.hops)
     n = count_orders(tree, orders)
@@ -154,7 +188,7 @@ class Valuation:
     def enumerate(self) -> Values:
         """Exact values, from all orders."""
         setup = time.perf_counter() - self.began
-        every = every_order(self.tree, self.request.orders, self.request.truncation)
+        every = every_order(self.tree, self.request.orders, self.request.truncation, str(self.request.remainder))
         return self._values(exact(self.game, every, levels=self.sample.levels), {}, {}, setup)
 
     def _values(
@@ -168,6 +202,7 @@ class Valuation:
         return Values(
             graph=self.graph,
             tree=self.tree,
+            null=game.null,
             estimate=estimate,
             validation_stderr=spread,
             utility_full=full,
@@ -186,10 +221,11 @@ def prepare(graph: Graph, request: Request, *, max_players: int = MAX_PLAYERS, m
     """Build the tree and the game, and calibrate the head. `memory` is in bytes; None sets no limit."""
     began = time.perf_counter()
     tree = contribution_tree(graph, request.hops, max_players=max_players)
-    game, head, calibration = graph_game(graph, tree, request.head, request.metric, memory)
+    asked = (str(request.coalition), request.theta)
+    game, head, calibration = graph_game(graph, tree, request.head or "ridge", request.metric, memory, *asked)
     sample = Sample(
         game,
-        sampler(tree, request.orders, request.truncation),
+        sampler(tree, request.orders, request.truncation, str(request.remainder)),
         {level: tree.incidence(level) for level in LEVELS},
         request.seed,
         BOOTSTRAPPED if request.bootstrap else (),

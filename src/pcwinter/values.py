@@ -1,5 +1,6 @@
 """Estimate -> Values: what every player, node and edge is worth, with standard errors and how the run ended."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
 from pcwinter._util.checks import one_of, whole_number
 from pcwinter.estimation.estimator import Estimate
 from pcwinter.game.metrics import find_metric
-from pcwinter.game.orders import Truncation, check_truncation
+from pcwinter.game.orders import REMAINDERS, Truncation, check_truncation
+from pcwinter.game.problem import COALITIONS, check_theta
 from pcwinter.game.tree import ContributionTree
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.calibration import Calibration
@@ -20,26 +22,45 @@ from pcwinter.heads.softmax import Softmax
 if TYPE_CHECKING:
     import pandas as pd
 
+DEFAULTS = {"head": "ridge", "coalition": "induced", "remainder": "silent"}
+GAMES = {"induced": "induced game", "messages": "message game"}
+PRESETS = {"paper": {"head": "softmax", "coalition": "induced", "remainder": "nobody"}}
 BY_NODE = ("own", "path")
 BY_EDGE = ("own", "path", "class")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The game and its orders, checked. The fields are the arguments of `value`."""
+    """The game and its orders, checked. The fields are the arguments of `value`; what is None gets its default."""
 
     hops: int = 2
-    head: str | Ridge | Softmax = "ridge"
+    preset: str | None = None
+    head: str | Ridge | Softmax | None = None
     metric: str = "accuracy"
+    coalition: str | None = None
+    theta: Sequence[float] = ()
     orders: str = "dfs"
     truncation: Truncation = ()
+    remainder: str | None = None
     seed: int = 0
     bootstrap: int = 0
     exact: bool = False  # all orders are enumerated, so no seed is needed
 
     def __post_init__(self) -> None:
         hops = whole_number("hops", self.hops, 1)
+        usual = DEFAULTS if self.preset is None else PRESETS[one_of("preset", self.preset, PRESETS)]
+        for name, default in usual.items():
+            given = getattr(self, name)
+            if given is None:
+                object.__setattr__(self, name, default)
+            elif self.preset is not None and given != default:
+                raise ValueError(
+                    f"preset={self.preset!r} means {name}={default!r}, but {name} is {given!r}: leave one of them out"
+                )
         check_head(self.head)
+        coalition = one_of("coalition", self.coalition, COALITIONS)
+        one_of("remainder", self.remainder, REMAINDERS)
+        object.__setattr__(self, "theta", check_theta(hops, coalition, self.theta))
         metric = find_metric(self.metric)
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
         bootstrap = whole_number("bootstrap", self.bootstrap, 0)
@@ -62,8 +83,11 @@ class Request:
             **{name: given for name, given in parameters.items() if given is not None},
             "hops": self.hops,
             "metric": self.metric,
+            "coalition": self.coalition,
+            **({"theta": list(self.theta)} if self.theta else {}),
             "orders": self.orders,
             "truncation": list(self.truncation),
+            **({"remainder": self.remainder} if self.truncation else {}),
             **({} if self.exact else {"seed": self.seed, "bootstrap": self.bootstrap}),
         }
 
@@ -78,6 +102,7 @@ class Values:
 
     graph: Graph
     tree: ContributionTree
+    null: BoolArray  # (p,) players that can never change a utility
     estimate: Estimate
     validation_stderr: dict[str, FloatArray]  # by level; empty without a bootstrap
     utility_full: float
@@ -149,7 +174,7 @@ class Values:
         """(m,) value of every edge compared with the average of its class; see `within_class`."""
         tree, value = self.tree, self.estimate.mean()
         labels = self.graph.labels[tree.node[tree.roots]][tree.tree]
-        return within_class(value, labels, tree.depth, tree.null, tree.edge, len(tree.edges))
+        return within_class(value, labels, tree.depth, self.null, tree.edge, len(tree.edges))
 
     def players(self) -> "pd.DataFrame":
         """One row per player, in pre-order. `step_0` is the labelled node; steps past the end are -1 or ""."""
@@ -160,7 +185,7 @@ class Values:
         return table.assign(
             node=ids[self.tree.node],
             depth=self.tree.depth,
-            null=self.tree.null,
+            null=self.null,
             value=self.estimate.mean(),
             stderr=self.estimate.stderr(),
         )
@@ -169,7 +194,7 @@ class Values:
         done = self.estimate.tally
         lines = [
             f"Values of {len(self.tree.nodes):,} nodes and {len(self.tree.edges):,} edges "
-            f"({self.tree.n_players:,} players, {self.head})",
+            f"({self.tree.n_players:,} players, {GAMES[str(self.request.coalition)]}, {self.head})",
             self.status,
             f"{done.orders:,} orders, {done.evaluations:,} utilities in {self.estimate.seconds:.2f} s, "
             f"after {self.setup_seconds:.2f} s of preparation",

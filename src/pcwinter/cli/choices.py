@@ -6,6 +6,9 @@ import click
 
 DATASETS = ("demo", "cora", "citeseer", "pubmed", "amazon-photo", "amazon-computers", "coauthor-physics")
 METRICS = ("accuracy", "macro-f1", "probability", "log-likelihood")
+COALITIONS = ("induced", "messages")
+REMAINDERS = ("silent", "nobody")
+PRESETS = ("paper",)
 ORDERS = ("dfs", "level", "precedence", "free")
 FEATURES = ("row", "standard", "none")
 ON = ("test", "validation")

@@ -4,14 +4,25 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from pcwinter.cli.choices import DATASETS, FEATURES, METRICS, ORDERS, RUN, at_home, data_option
+from pcwinter.cli.choices import (
+    COALITIONS,
+    DATASETS,
+    FEATURES,
+    METRICS,
+    ORDERS,
+    PRESETS,
+    REMAINDERS,
+    RUN,
+    at_home,
+    data_option,
+)
 
 if TYPE_CHECKING:
     from pcwinter.graph.graph import Graph
@@ -45,9 +56,26 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 @click.option(
     "--head",
     type=click.Choice(("ridge", "softmax")),
-    default="ridge",
-    show_default=True,
+    show_default="ridge",
     help="Classifier: ridge (closed form), or the paper's softmax, which takes about a thousand times as long.",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    help="paper: the paper's game (softmax head, induced coalitions, nobody gets the remainder of truncation).",
+)
+@click.option(
+    "--coalition",
+    type=click.Choice(COALITIONS),
+    show_default="induced",
+    help="Propagate on the edges that have joined, as the paper does, or take a weighted mean of the messages that have.",
+)
+@click.option(
+    "--theta",
+    default="",
+    callback=_ratios,
+    metavar="W0,...,WK",
+    help="Weights of the powers of the propagation, for --coalition messages; by default the last power alone.",
 )
 @click.option("--hops", type=int, default=2, show_default=True, help="Propagation steps, K.")
 @click.option(
@@ -69,7 +97,13 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     default="",
     callback=_ratios,
     metavar="T1,T2",
-    help="Share of children that get no credit at each depth, such as 0.5,0.7; none by default.",
+    help="Share of children that join silently at each depth, such as 0.5,0.7; none by default.",
+)
+@click.option(
+    "--remainder",
+    type=click.Choice(REMAINDERS),
+    show_default="silent",
+    help="Who gets what silent players change: they themselves, in equal shares, or nobody, as in the paper.",
 )
 @click.option(
     "--permutations", type=int, metavar="N", help="Draw exactly N orders, whether the values have converged or not."
@@ -150,9 +184,10 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
     from pcwinter.runs import directory
     from pcwinter.values import Request
 
-    _refuse_idle(graph, data, **options)
-    make_head = _head(options)
-    Request(**{name: options[name] for name in ("hops", "metric", "orders", "truncation", "seed", "bootstrap")})
+    head = options.pop("head") or ("softmax" if options["preset"] == "paper" else "ridge")
+    _refuse_idle(graph, data, head, **options)
+    Request(head=head, **{field.name: options[field.name] for field in fields(Request) if field.name in options})
+    make_head = _head(head, options)
     budget(options["memory"], whole_number("workers", options["workers"], 1))  # all checked before the graph is loaded
     limits = (options.pop(name) for name in ("permutations", "max_permutations", "tolerance", "max_seconds"))
     stop = choose(None, *limits)
@@ -192,13 +227,15 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
     return 128 + display.signal if interrupted else 0
 
 
-def _refuse_idle(graph: str, data: Path | None, head: str, metric: str, **options: Any) -> None:
+def _refuse_idle(
+    graph: str, data: Path | None, head: str, *, metric: str, memory: int | None, temperature: float | None, **_: Any
+) -> None:
     """Raise an error if an option would have no effect."""
     if data is not None and (graph == "demo" or graph not in DATASETS):
         raise ValueError("--data is the folder of the public graphs, and this graph is not one of them: leave it out")
-    if options["memory"] is not None and head == "softmax":
+    if memory is not None and head == "softmax":
         raise ValueError("--memory limits the ridge head, but the head is softmax: leave it out, or add --head ridge")
-    if options["temperature"] is not None and metric not in ("probability", "log-likelihood"):
+    if temperature is not None and metric not in ("probability", "log-likelihood"):
         raise ValueError(f"--temperature has no effect on the metric {metric}: leave it out, or choose another metric")
 
 
@@ -217,9 +254,8 @@ def _load(graph: str, data: Path | None, features: str) -> "Graph":
     return read_graph(Path(graph), features=features)
 
 
-def _head(options: dict[str, Any]) -> "Callable[[Graph], str | Ridge | Softmax]":
+def _head(kind: str, options: dict[str, Any]) -> "Callable[[Graph], str | Ridge | Softmax]":
     """A function that makes the head for a graph; removes the options of the head from `options`."""
-    kind = options.pop("head")
     names = {
         "ridge": ("penalty", "bias", "temperature"),
         "softmax": ("learning_rate", "epochs", "weight_decay"),
@@ -235,7 +271,7 @@ def _head(options: dict[str, Any]) -> "Callable[[Graph], str | Ridge | Softmax]"
                 f"--{name} belongs to the {head} head, but the head is {kind}: leave it out, or add --head {head}"
             )
     if not given[kind]:
-        return lambda graph: str(kind)
+        return lambda graph: kind
     from pcwinter.heads.ridge.head import Ridge
     from pcwinter.heads.softmax import softmax_for
 

@@ -25,7 +25,7 @@ A = TypeVar("A", IntArray, FloatArray)
 
 
 def dfs(
-    tree: ContributionTree, rng: np.random.Generator, truncation: Truncation = (), remainder: str = "nobody"
+    tree: ContributionTree, rng: np.random.Generator, truncation: Truncation = (), remainder: str = "silent"
 ) -> Order:
     """A uniformly random pre-order. With `truncation`, the late children of every player join silently."""
     rank, before = _arrange(tree, rng.random(tree.n_players))
@@ -80,7 +80,7 @@ FAMILIES: dict[str, Callable[[ContributionTree, np.random.Generator], Order]] = 
 
 
 def sampler(
-    tree: ContributionTree, family: str = "dfs", truncation: Truncation = (), remainder: str = "nobody"
+    tree: ContributionTree, family: str = "dfs", truncation: Truncation = (), remainder: str = "silent"
 ) -> Callable[[np.random.Generator], Order]:
     """A function that takes a `numpy.random.Generator` and draws one order, uniformly from the family.
 
@@ -146,7 +146,7 @@ def count_orders(tree: ContributionTree, family: str = "dfs") -> int:
 
 
 def every_order(
-    tree: ContributionTree, family: str = "dfs", truncation: Truncation = (), remainder: str = "nobody"
+    tree: ContributionTree, family: str = "dfs", truncation: Truncation = (), remainder: str = "silent"
 ) -> Iterator[Order]:
     """Every order of the family, once. There are `count_orders(tree, family)` of them.
 

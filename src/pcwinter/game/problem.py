@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
+from pcwinter._util.checks import number, one_of
 from pcwinter.game.coalitions.acting import coefficients
 from pcwinter.game.coalitions.messages import message_weights
 from pcwinter.game.coalitions.records import LocalGraphs, local_graphs
@@ -64,6 +65,7 @@ def make_problem(
     the last power alone.
     """
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
+    theta = check_theta(tree.hops, one_of("coalition", coalition, COALITIONS), theta)
     if coalition == "messages":
         powers = theta or (*[0.0] * tree.hops, 1.0)
         weight = message_weights(tree, normalized(graph.training), powers)
@@ -83,6 +85,20 @@ def make_problem(
         rows=propagate(graph.validation, graph.features, tree.hops, theta)[val],
         targets=graph.labels[val],
     )
+
+
+def check_theta(hops: int, coalition: str, theta: Sequence[float]) -> tuple[float, ...]:
+    """The weights of the powers of the propagation as a tuple of floats, after checking them."""
+    if not len(theta):
+        return ()
+    if coalition != "messages":
+        raise ValueError(f"theta needs coalition='messages', but coalition is {coalition!r}: leave out theta")
+    if len(theta) != hops + 1:
+        raise ValueError(f"theta has {len(theta)} weights, expected {hops + 1}, for the powers 0 to {hops}")
+    weights = tuple(number("theta", weight, zero=True) for weight in theta)
+    if not any(weights):
+        raise ValueError("theta has no weight above 0: give at least one")
+    return weights
 
 
 def _training_rows(local: LocalGraphs, features: Sparse, coefficient: FloatArray) -> Sparse:

@@ -39,7 +39,7 @@ class Order:
 
     def credited(self, null: BoolArray) -> BoolArray:
         """(p,) by player: who is visited or shares the change of a silent step; `null` players never share."""
-        result = np.empty(len(self.players), dtype=np.bool_)
+        result = np.zeros(len(null), dtype=np.bool_)
         result[self.players] = self.visited
         return result if self.owner is None else result | ~null
 

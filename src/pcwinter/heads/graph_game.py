@@ -1,5 +1,7 @@
 """Graph, tree, head and metric -> GraphGame: calibrates missing parameters of the head and prepares it."""
 
+from collections.abc import Sequence
+
 from pcwinter._util.threads import one_thread
 from pcwinter.game.metrics import find_metric
 from pcwinter.game.problem import GraphGame, make_problem
@@ -19,15 +21,17 @@ def graph_game(
     head: str | Ridge | Softmax = "ridge",
     metric: str = "accuracy",
     memory: int | None = None,
+    coalition: str = "induced",
+    theta: Sequence[float] = (),
 ) -> tuple[GraphGame, str, Calibration | None]:
     """The game of a graph, a description of the head, and the calibration if there was one.
 
     `graph` is the graph and `tree` its contribution tree. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`;
     missing parameters are calibrated. `metric` is a name in METRICS. `memory` limits the memory of a ridge walk, in
-    bytes; None sets no limit.
+    bytes; None sets no limit. `coalition` is "induced" or "messages", and `theta` is as in `value`.
     """
     chosen, head = find_metric(metric), check_head(head)
-    problem = make_problem(graph, tree)
+    problem = make_problem(graph, tree, coalition, theta)
     if head == "softmax" or isinstance(head, Softmax):
         softmax = head if isinstance(head, Softmax) else softmax_for(graph)
         walker = SoftmaxWalker(problem, softmax, chosen)

@@ -82,7 +82,7 @@ def _sum(run: Run, known: Facts) -> str:
     full, empty = story["utility_full"], story["utility_empty"]
     nodes, edges = float(known.value.sum()), float(known.edge_value.sum())
     difference = f"{plain(full)} {MINUS} {plain(empty) if empty >= 0 else f'({plain(empty)})'} = {plain(full - empty)}"
-    if any(story["asked"]["truncation"] or ()):
+    if story["asked"].get("remainder") == "nobody":
         shares = ", ".join(f"{share:g}" for share in story["asked"]["truncation"])
         return (
             f"The run was truncated ({shares}). Players that an order leaves out count as 0 in it, so the values do "

@@ -37,7 +37,7 @@ from pcwinter.graph.graph import Graph
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax, softmax_for
 from pcwinter.runs.checkpoints import NAMES, Checkpoints
-from pcwinter.runs.read import read_story
+from pcwinter.runs.read import read_story, recorded_game, unsaid
 from pcwinter.valuation import MAX_PLAYERS, check_call, prepare
 from pcwinter.values import Request, Values
 
@@ -127,8 +127,8 @@ class Directory:
         return state
 
     def _unsaid(self, identity: Mapping[str, object]) -> dict[str, Any]:
-        """Settings that 0.1.0 did not record: parameters of the softmax head that were not given."""
-        return asdict(softmax_for(self.graph)) if identity["head"] == "softmax" else {}
+        """Settings that earlier versions did not record: the game, parameters of the softmax head that were not given."""
+        return {**unsaid(identity), **(asdict(softmax_for(self.graph)) if identity["head"] == "softmax" else {})}
 
     def keep(self, state: State) -> None:
         """Save the state now, or leave it to a later block."""
@@ -215,10 +215,14 @@ def run(
     notes: Sequence[str] = (),
     resume: bool = False,
     hops: int = 2,
-    head: str | Ridge | Softmax = "ridge",
+    preset: str | None = None,
+    head: str | Ridge | Softmax | None = None,
     metric: str = "accuracy",
+    coalition: str | None = None,
+    theta: Sequence[float] = (),
     orders: str = "dfs",
     truncation: Truncation = (),
+    remainder: str | None = None,
     permutations: int | None = None,
     max_permutations: int | None = None,
     tolerance: float | None = None,
@@ -242,8 +246,19 @@ def run(
     All other arguments are those of `value`. `read` reads the results back.
     """
     rule = choose(stop, permutations, max_permutations, tolerance, max_seconds)
+    before = recorded_game(Path(out)) if resume and preset is None else {}
     request = Request(
-        hops=hops, head=head, metric=metric, orders=orders, truncation=truncation, seed=seed, bootstrap=bootstrap
+        hops=hops,
+        preset=preset,
+        head=head,
+        metric=metric,
+        coalition=coalition or before.get("coalition"),
+        theta=theta,
+        orders=orders,
+        truncation=truncation,
+        remainder=remainder or before.get("remainder"),
+        seed=seed,
+        bootstrap=bootstrap,
     )
     check_call(graph, progress)
     room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
@@ -329,7 +344,7 @@ def _players(values: Values) -> bytes:
     np.savez_compressed(
         arrays,
         paths=tree.paths(),
-        null=tree.null,
+        null=values.null,
         value=values.estimate.mean(),
         stderr=values.estimate.stderr(),
         number=tree.nodes,

@@ -1,7 +1,7 @@
 """A directory -> Run: reads the files of a run and checks them."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from os import PathLike
@@ -80,6 +80,7 @@ def read(out: str | PathLike[str]) -> Run:
         wrong = ["asked: metric"]
     if wrong:
         raise ValueError(f"{directory / 'run.json'} is damaged ({wrong[0]}): value the graph again")
+    story["asked"] = {**unsaid(story["asked"]), **story["asked"]}
     for name, digest in story["files"].items():
         if not (directory / name).is_file() or sha256((directory / name).read_bytes()).hexdigest() != digest:
             raise ValueError(f"{directory / name} has changed since the run wrote it: run it again with resume=True")
@@ -94,6 +95,19 @@ def read(out: str | PathLike[str]) -> Run:
         return Run(directory, story, nodes, edges, classes=classes, **arrays)
     except Exception as error:  # a file of another version may raise anything
         raise ValueError(f"the files of the run in {directory} are damaged ({error}): value the graph again") from error
+
+
+def unsaid(asked: Mapping[str, Any]) -> dict[str, str]:
+    """The game of a run that does not record it: version 0.1.0 knew only one."""
+    return {"coalition": "induced", **({"remainder": "nobody"} if asked["truncation"] else {})}
+
+
+def recorded_game(directory: Path) -> dict[str, str]:
+    """Coalition and remainder of the run in a directory; nothing if there is none."""
+    if not (directory / "run.json").is_file():
+        return {}
+    asked = read_story(directory)["asked"]
+    return {name: asked.get(name, known) for name, known in unsaid(asked).items()}
 
 
 def read_story(directory: Path) -> dict[str, Any]:
