@@ -17,7 +17,8 @@ import pcwinter as pw
 from benchmarks.machine import one_core
 from pcwinter._util.compiled import compiled
 from pcwinter._util.threads import one_thread
-from pcwinter.game.coalitions.induced import LocalGraphs, State, begin_step, empty_state, join
+from pcwinter.game.coalitions.acting import begin_step, join
+from pcwinter.game.coalitions.records import LocalGraphs, State, empty_state
 from pcwinter.game.coalitions.row_updates import Moves, add_four, apply, no_moves, plan
 from pcwinter.heads.ridge.contiguous import condition
 from pcwinter.heads.ridge.counting import KEPT, largest_error, make_scores, score

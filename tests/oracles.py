@@ -77,17 +77,59 @@ def dense_power(adjacency: Floats, hops: int) -> Floats:
     return np.asarray(np.linalg.matrix_power(scale @ looped @ scale, hops))
 
 
-def training_rows(graph: Graph, tree: ContributionTree, coalition: Mask) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Representations and labels of the roots in the coalition."""
+def filtered(adjacency: Floats, theta: Sequence[float]) -> Floats:
+    """Sum over j of theta_j (D^-1/2 (A + I) D^-1/2)^j."""
+    return np.sum([weight * dense_power(adjacency, j) for j, weight in enumerate(theta)], axis=0)
+
+
+def walks_that_rest(step: Floats, root: int, theta: Sequence[float]) -> dict[tuple[int, ...], float]:
+    """Total weight of all walks from the root, by the path that is left when their resting steps are taken out."""
+    found: dict[tuple[int, ...], float] = {}
+    level: list[tuple[tuple[int, ...], float]] = [((root,), 1.0)]
+    for weight in theta:
+        for path, product in level:
+            found[path] = found.get(path, 0.0) + weight * product
+        level = [
+            (path if v == path[-1] else (*path, v), product * step[path[-1], v])
+            for path, product in level
+            for v in range(len(step))
+            if step[path[-1], v] != 0
+        ]
+    return found
+
+
+def message_row(graph: Graph, tree: ContributionTree, root: int, coalition: Mask, theta: Sequence[float]) -> Floats:
+    """h_r(S) of the message game, from the definition."""
+    paths = [tuple(int(v) for v in path if v >= 0) for path in tree.paths()]
+    members = {path for path, inside in zip(paths, coalition, strict=True) if inside}
+    weights = walks_that_rest(dense_power(graph.training.toarray(), 1), root, theta)
+    acting = [path for path in weights if all(path[:k] in members for k in range(1, len(path) + 1))]
+    total = sum(weights[path] for path in acting)
+    features = graph.features.toarray()
+    if total == 0:
+        return np.zeros(features.shape[1])
+    row = np.sum([weights[path] * features[path[-1]] for path in acting], axis=0)
+    return np.asarray(row * sum(weights.values()) / total)
+
+
+def training_rows(
+    graph: Graph, tree: ContributionTree, coalition: Mask, theta: Sequence[float] = ()
+) -> tuple[Floats, npt.NDArray[np.int64]]:
+    """Representations and labels of the roots in the coalition; with `theta`, those of the message game."""
     features = graph.features.toarray()
     roots = [int(tree.node[p]) for p in tree.roots if coalition[p]]
-    rows = [dense_power(local_graph(graph, tree, r, coalition), tree.hops)[r] @ features for r in roots]
+    if theta:
+        rows = [message_row(graph, tree, r, coalition, theta) for r in roots]
+    else:
+        rows = [dense_power(local_graph(graph, tree, r, coalition), tree.hops)[r] @ features for r in roots]
     return np.array(rows).reshape(len(roots), features.shape[1]), graph.labels[roots]
 
 
-def validation_rows(graph: Graph, hops: int) -> Floats:
+def validation_rows(graph: Graph, hops: int, theta: Sequence[float] = ()) -> Floats:
     """Representations of the validation nodes."""
-    return np.asarray((dense_power(graph.validation.toarray(), hops) @ graph.features.toarray())[graph.val])
+    adjacency = graph.validation.toarray()
+    propagation = filtered(adjacency, theta) if theta else dense_power(adjacency, hops)
+    return np.asarray((propagation @ graph.features.toarray())[graph.val])
 
 
 def ridge_scores(
@@ -112,12 +154,15 @@ def accuracy(scores: Floats, targets: npt.NDArray[np.int64]) -> float:
     return float(np.mean(rounded.argmax(axis=1) == targets))
 
 
-def ridge_prefix(graph: Graph, tree: ContributionTree, coalition: Mask, penalty: float, bias: float) -> Floats:
+def ridge_prefix(
+    graph: Graph, tree: ContributionTree, coalition: Mask, penalty: float, bias: float, theta: Sequence[float] = ()
+) -> Floats:
     """(v, c) validation scores of the ridge head for a coalition with roots, from the definition."""
-    complete, _ = training_rows(graph, tree, np.ones(tree.n_players, dtype=bool))
+    complete, _ = training_rows(graph, tree, np.ones(tree.n_players, dtype=bool), theta)
     scale = 1 / np.sqrt(np.mean(np.sum(complete**2, axis=1)))
-    rows, labels = training_rows(graph, tree, coalition)
-    return ridge_scores(rows, labels, validation_rows(graph, tree.hops), graph.n_classes, penalty, bias, scale)
+    rows, labels = training_rows(graph, tree, coalition, theta)
+    z = validation_rows(graph, tree.hops, theta)
+    return ridge_scores(rows, labels, z, graph.n_classes, penalty, bias, scale)
 
 
 def log_likelihood(scores: Floats, targets: npt.NDArray[np.int64]) -> float:

@@ -21,20 +21,21 @@ from torch_loop import torch_loop
 RECIPE = Softmax(0.1, 40, 5e-4)
 
 
-def torch_scores(graph: Graph, hops: int, coalition: np.ndarray) -> np.ndarray:
+def torch_scores(graph: Graph, hops: int, coalition: np.ndarray, theta: tuple[float, ...]) -> np.ndarray:
     tree = contribution_tree(graph, hops)
-    rows, labels = training_rows(graph, tree, coalition)
+    rows, labels = training_rows(graph, tree, coalition, theta)
     weights, bias = torch_loop(sp.csr_array(rows), labels, graph.n_classes, RECIPE)
-    return np.asarray(validation_rows(graph, hops) @ weights + bias)
+    return np.asarray(validation_rows(graph, hops, theta) @ weights + bias)
 
 
-@pytest.mark.parametrize("hops", [1, 2])
+@pytest.mark.parametrize(("hops", "theta"), [(1, ()), (2, ()), (2, (0.0, 0.0, 1.0)), (2, (0.2, 0.5, 0.3))])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_prefix_equals_the_definition(hops: int, family: str) -> None:
+def test_every_prefix_equals_the_definition(hops: int, family: str, theta: tuple[float, ...]) -> None:
     graph = random_graph(2, n=7, probability=0.4, n_train=3, n_classes=3, n_val=30)
     tree, targets = contribution_tree(graph, hops), graph.labels[graph.val]
     counting, smooth = (
-        SoftmaxWalker(make_problem(graph, tree), RECIPE, METRICS[m]) for m in ("accuracy", "log-likelihood")
+        SoftmaxWalker(make_problem(graph, tree, "messages" if theta else "induced", theta), RECIPE, METRICS[m])
+        for m in ("accuracy", "log-likelihood")
     )
     order = FAMILIES[family](tree, np.random.default_rng(0))
     counts, logs = counting.walk(order).utility, smooth.walk(order).utility
@@ -46,7 +47,7 @@ def test_every_prefix_equals_the_definition(hops: int, family: str) -> None:
             assert counts[k] == counting.utility(coalition) == 0
             assert logs[k] == smooth.utility(coalition) == -np.log(3)
             continue
-        scores = torch_scores(graph, hops, coalition)
+        scores = torch_scores(graph, hops, coalition, theta)
         assert counts[k] == counting.utility(coalition) == round(30 * accuracy(scores, targets))
         assert logs[k] == pytest.approx(log_likelihood(scores, targets), abs=1e-8)
     assert len(np.unique(np.round(logs, 8))) >= 3

@@ -5,14 +5,8 @@ import numpy.typing as npt
 import pytest
 
 from oracles import dense_power, local_graph, random_graph
-from pcwinter.game.coalitions.induced import (
-    begin_step,
-    coefficients,
-    empty_state,
-    join,
-    local_graphs,
-    tree_coefficients,
-)
+from pcwinter.game.coalitions.acting import begin_step, coefficients, join, tree_coefficients
+from pcwinter.game.coalitions.records import empty_state, local_graphs
 from pcwinter.game.orders import FAMILIES
 from pcwinter.game.tree import contribution_tree
 

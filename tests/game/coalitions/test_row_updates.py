@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from oracles import dense_power, local_graph, random_graph
-from pcwinter.game.coalitions.induced import begin_step, empty_state, join, local_graphs
+from pcwinter.game.coalitions.acting import begin_step, join
+from pcwinter.game.coalitions.records import empty_state, local_graphs
 from pcwinter.game.coalitions.row_updates import apply, forget, no_moves, plan
 from pcwinter.game.orders import FAMILIES
 from pcwinter.game.tree import contribution_tree

@@ -13,6 +13,8 @@ from pcwinter.graph.graph import Graph
 from pcwinter.heads.ridge.head import Ridge, inverse_norm, solve
 from ridge_walks import walker
 
+THETAS = [(0, 1), (0, 0, 1), (0.1, 0.2, 0.7), (0.5, 0, 0.2), (0, 0.4, 0, 0.6)]  # of the message game
+
 
 def test_solve_equals_the_normal_equations() -> None:
     rng = np.random.default_rng(0)
@@ -22,13 +24,18 @@ def test_solve_equals_the_normal_equations() -> None:
     np.testing.assert_allclose(solve(kernel, cross, labels, 3, 0.3).T, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("hops", [1, 2, 3])
+GAMES = [(1, ()), (2, ()), (3, ()), *((len(theta) - 1, theta) for theta in THETAS)]
+
+
+@pytest.mark.parametrize(("hops", "theta"), GAMES)
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("primal", [False, True])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_every_prefix_equals_the_definition(hops: int, family: str, primal: bool, seed: int) -> None:
+def test_every_prefix_equals_the_definition(
+    hops: int, family: str, primal: bool, seed: int, theta: tuple[float, ...]
+) -> None:
     graph = random_graph(seed, n=7, probability=0.35, n_train=3, n_classes=3, n_val=30)
-    counting, smooth = (walker(graph, hops, metric, primal) for metric in ("accuracy", "log-likelihood"))
+    counting, smooth = (walker(graph, hops, metric, primal, theta) for metric in ("accuracy", "log-likelihood"))
     tree, targets = counting.problem.tree, graph.labels[graph.val]
     order = FAMILIES[family](tree, np.random.default_rng(seed))
     counts, logs = counting.walk(order).utility, smooth.walk(order).utility
@@ -40,7 +47,7 @@ def test_every_prefix_equals_the_definition(hops: int, family: str, primal: bool
             assert counts[k] == counting.utility(coalition) == 0
             assert logs[k] == smooth.utility(coalition) == -np.log(3)
             continue
-        scores = ridge_prefix(graph, tree, coalition, 0.7, 0.8)
+        scores = ridge_prefix(graph, tree, coalition, 0.7, 0.8, theta)
         assert counts[k] == counting.utility(coalition) == round(30 * accuracy(scores, targets))
         assert logs[k] == pytest.approx(log_likelihood(scores, targets), abs=1e-10)
         assert smooth.utility(coalition) == pytest.approx(log_likelihood(scores, targets), abs=1e-10)

@@ -1,0 +1,84 @@
+"""The message game: weights against walks that rest, complete rows against the model, coalitions against the definition."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oracles import filtered, message_row, random_graph, walks_that_rest
+from pcwinter.game.coalitions.acting import coefficients
+from pcwinter.game.coalitions.messages import message_weights
+from pcwinter.game.problem import make_problem
+from pcwinter.game.tree import ContributionTree, contribution_tree
+
+THETAS = [(0.3, 0.7), (0.0, 0.0, 1.0), (0.1, 0.3, 0.6), (1.0, 0.0, 0.5), (0.0, 0.0, 0.0, 1.0), (0.1, 0.2, 0.3, 0.4)]
+
+
+def paths_of(tree: ContributionTree) -> list[tuple[int, ...]]:
+    return [tuple(int(v) for v in path if v >= 0) for path in tree.paths()]
+
+
+@pytest.mark.parametrize("theta", THETAS)
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_are_those_of_walks_that_rest(theta: tuple[float, ...], seed: int) -> None:
+    """On any matrix with the edges of the graph: weighted, directed, and with some self-loops of weight 0."""
+    rng = np.random.default_rng(seed)
+    graph = random_graph(seed, n=7, probability=0.4, n_train=3)
+    step = (graph.training.toarray() + np.eye(graph.n_nodes)) * rng.random((graph.n_nodes, graph.n_nodes))
+    step[np.diag_indices(graph.n_nodes)] *= rng.random(graph.n_nodes) < 0.4
+    tree = contribution_tree(graph, len(theta) - 1)
+    weights = message_weights(tree, sp.csr_array(step), theta)
+    expected = [walks_that_rest(step, root, theta) for root in graph.train.tolist()]
+    for path, tree_number, weight in zip(paths_of(tree), tree.tree, weights, strict=True):
+        assert weight == pytest.approx(expected[tree_number].get(path, 0.0), rel=1e-12, abs=1e-15)
+    if seed == 1 and theta == (0.0, 0.0, 1.0):  # some players of weight 0 have descendants of more
+        assert (weights[tree.parent[tree.parent >= 0]] == 0)[weights[tree.parent >= 0] > 0].any()
+
+
+@pytest.mark.parametrize("theta", THETAS)
+def test_complete_rows_are_those_of_the_model(theta: tuple[float, ...]) -> None:
+    graph = random_graph(1, n=12, probability=0.4, n_train=4)
+    problem = make_problem(graph, contribution_tree(graph, len(theta) - 1), "messages", theta)
+    model = (filtered(graph.training.toarray(), theta) @ graph.features.toarray())[graph.train]
+    everybody = np.ones(problem.tree.n_players, dtype=bool)
+    np.testing.assert_allclose(problem.complete.toarray(), model, atol=1e-12)
+    np.testing.assert_allclose(
+        problem.training_rows(coefficients(problem.local, everybody)).toarray(), model, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("theta", THETAS)
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.95])
+def test_rows_of_coalitions_equal_the_definition(theta: tuple[float, ...], share: float) -> None:
+    graph = random_graph(2, n=8, probability=0.4, n_train=3)
+    tree = contribution_tree(graph, len(theta) - 1)
+    problem = make_problem(graph, tree, "messages", theta)
+    coalition = np.random.default_rng(0).random(tree.n_players) < share
+    coalition[tree.roots] = True
+    rows = problem.training_rows(coefficients(problem.local, coalition)).toarray()
+    for row, root in zip(rows, graph.train.tolist(), strict=True):
+        np.testing.assert_allclose(row, message_row(graph, tree, root, coalition, theta), atol=1e-12)
+
+
+def test_a_root_alone_is_its_own_features_at_full_strength() -> None:
+    graph = random_graph(3, n=9, probability=0.4)
+    tree = contribution_tree(graph, 2)
+    problem = make_problem(graph, tree, "messages")
+    rows = problem.training_rows(coefficients(problem.local, tree.depth == 0)).toarray()
+    strength = filtered(graph.training.toarray(), (0, 0, 1)).sum(axis=1)[graph.train]
+    np.testing.assert_allclose(rows, strength[:, None] * graph.features.toarray()[graph.train], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("theta", "coalition", "facts"),
+    [
+        ((0, 0, 1), "induced", "coalition"),
+        ((0, 1), "messages", "2 .* 3"),
+        ((0, 0, 0), "messages", "above 0"),
+        ((0, -1, 1), "messages", "-1"),
+        ((), "message", "did you mean messages"),
+    ],
+)
+def test_what_does_not_fit_is_refused(theta: tuple[float, ...], coalition: str, facts: str) -> None:
+    graph = random_graph(0)
+    with pytest.raises(ValueError, match=facts):
+        make_problem(graph, contribution_tree(graph, 2), coalition, theta)
