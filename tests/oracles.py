@@ -79,7 +79,7 @@ def dense_power(adjacency: Floats, hops: int) -> Floats:
 
 def filtered(adjacency: Floats, theta: Sequence[float]) -> Floats:
     """Sum over j of theta_j (D^-1/2 (A + I) D^-1/2)^j."""
-    return np.sum([weight * dense_power(adjacency, j) for j, weight in enumerate(theta)], axis=0)
+    return np.asarray(np.sum([weight * dense_power(adjacency, j) for j, weight in enumerate(theta)], axis=0))
 
 
 def walks_that_rest(step: Floats, root: int, theta: Sequence[float]) -> dict[tuple[int, ...], float]:

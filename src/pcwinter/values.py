@@ -77,9 +77,9 @@ class Request:
 
     def record(self) -> dict[str, Any]:
         """The request as plain strings and numbers, for run.json."""
-        parameters = {} if isinstance(self.head, str) else asdict(self.head)
+        parameters = asdict(self.head) if isinstance(self.head, Ridge | Softmax) else {}
         return {
-            "head": self.head if isinstance(self.head, str) else type(self.head).__name__.lower(),
+            "head": type(self.head).__name__.lower() if parameters else self.head,
             **{name: given for name, given in parameters.items() if given is not None},
             "hops": self.hops,
             "metric": self.metric,

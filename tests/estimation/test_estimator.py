@@ -11,7 +11,7 @@ import pytest
 from oracles import make_graph
 from pcwinter import stopping
 from pcwinter.estimation.estimator import BLOCK, Estimate, block_of_orders, bootstrap_stderr, estimate, exact
-from pcwinter.game.orders import FAMILIES, every_order, sampler
+from pcwinter.game.orders import FAMILIES, REMAINDERS, every_order, sampler
 from pcwinter.game.protocol import Order, SetGame
 from pcwinter.game.tree import ContributionTree, contribution_tree
 
@@ -111,15 +111,26 @@ def test_estimates_agree_with_enumeration(family: str, hops: int) -> None:
         assert (np.abs(guess.mean(level) - truth.mean(level)) <= 4 * guess.stderr(level) + 1e-12).all()
 
 
+BUSHY = contribution_tree(make_graph([(0, 2), (0, 3), (2, 4), (2, 5)], [0, 1]), 2)
+
+
 @pytest.mark.parametrize("truncation", [(0.5, 0.7), (0.0, 0.5)])
-def test_truncated_estimates_agree_with_truncated_enumeration(truncation: tuple[float, float]) -> None:
-    tree = contribution_tree(make_graph([(0, 2), (0, 3), (2, 4), (2, 5)], [0, 1]), 2)
-    game = random_game(tree.n_players, 4)
-    truth = exact(game, every_order(tree, "dfs", truncation))
-    guess = estimate(game, sampler(tree, "dfs", truncation), stopping.permutations(1_000), seed=1)
+@pytest.mark.parametrize("remainder", REMAINDERS)
+def test_truncated_estimates_agree_with_truncated_enumeration(truncation: tuple[float, float], remainder: str) -> None:
+    game = random_game(BUSHY.n_players, 4)
+    truth = exact(game, every_order(BUSHY, "dfs", truncation, remainder))
+    guess = estimate(game, sampler(BUSHY, "dfs", truncation, remainder), stopping.permutations(1_000), seed=1)
     assert (np.abs(guess.mean() - truth.mean()) <= 4 * guess.stderr() + 1e-12).all()
-    everybody = game.function(np.ones(tree.n_players, dtype=bool)) - game.empty
-    assert truth.mean().sum() != pytest.approx(everybody)  # what silent players change is credited to nobody
+    everybody = game.function(np.ones(BUSHY.n_players, dtype=bool)) - game.empty
+    assert (truth.mean().sum() == pytest.approx(everybody)) == (remainder == "silent")
+
+
+@pytest.mark.parametrize("truncation", [(0.5, 0.7), (0.7, 0.9)])
+def test_with_shares_a_tree_has_its_shapley_value_among_trees(truncation: tuple[float, float]) -> None:
+    game = random_game(BUSHY.n_players, 4)
+    truth = exact(game, every_order(BUSHY, "dfs", truncation, "silent"))
+    trees = shapley(len(BUSHY.roots), lambda inside: game.function(inside[BUSHY.tree]))
+    np.testing.assert_allclose(np.bincount(BUSHY.tree, truth.mean()), trees, atol=1e-12)
 
 
 def test_standard_errors_shrink_with_the_root_of_the_number_of_orders() -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from math import ceil
 
 import numpy as np
@@ -114,6 +115,28 @@ def test_truncation_visits_the_first_children_only(seed: int, graph_seed: int, r
         kept = ceil(len(children) * tenths / 10)
         expected = (np.arange(len(children)) < kept) & visited[p]
         assert visited[children].tolist() == expected.tolist()
+
+
+@given(seed=st.integers(0, 2**32 - 1), graph_seed=st.integers(0, 50), hops=st.integers(1, 3))
+def test_the_silent_players_of_an_owner_are_one_step_at_the_end_of_its_block(
+    seed: int, graph_seed: int, hops: int
+) -> None:
+    tree = contribution_tree(random_graph(graph_seed, n=8, probability=0.4), hops)
+    order = sampler(tree, "dfs", [0.5, 0.7, 0.3][:hops], "silent")(np.random.default_rng(seed))
+    place = np.argsort(order.players)
+    visited, steps = order.visited[place], order.steps()
+    sets: dict[int, set[int]] = {}
+    for p in np.flatnonzero(~visited).tolist():
+        q = int(tree.parent[p])
+        while not visited[q]:
+            q = int(tree.parent[q])
+        sets.setdefault(q, set()).add(p)
+    found = [set(order.players[a:b].tolist()) for a, b in pairwise(steps.tolist()) if not order.visited[a]]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, sets.values()))
+    for q, silent in sets.items():
+        ends = {int(place[p]) for p in silent}
+        assert max(ends) == place[q : q + tree.size[q]].max()
+        assert max(ends) - min(ends) + 1 == len(silent)
 
 
 @pytest.mark.parametrize(

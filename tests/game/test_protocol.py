@@ -35,6 +35,22 @@ def test_a_set_function_is_called_once_for_every_step() -> None:
     assert marginals(game, order, walk).tolist() == [0, 8, 0, 1, 0]
 
 
+def test_silent_players_with_an_owner_share_what_they_change() -> None:
+    class WithNull(SetGame):
+        null = np.array([False, False, False, False, True, False])
+
+    function = lambda s: float(2 ** s.sum())  # noqa: E731
+    # player 0 visits 1, whose child 2 is silent; the silent children of 0 are 3, 4 and 5
+    visited, owner = np.array([True, True, False, False, False, False]), np.array([0, 1, 1, 0, 0, 0])
+    order = Order(np.arange(6), visited, owner)
+    assert order.steps().tolist() == [0, 1, 2, 3, 6]
+    for game, expected in (
+        (SetGame(6, function), [1, 2, 4, 56 / 3, 56 / 3, 56 / 3]),
+        (WithNull(6, function), [1, 2, 4, 28, 0, 28]),
+    ):
+        np.testing.assert_allclose(marginals(game, order, game.walk(order)), expected)
+
+
 def test_marginals_against_a_loop() -> None:
     rng = np.random.default_rng(0)
     weights = rng.normal(size=(3, 7))

@@ -36,7 +36,6 @@ class Order:
             begins[1:-1] |= self.owner[1:] != self.owner[:-1]
         return np.flatnonzero(begins)
 
-
     def credited(self, null: BoolArray) -> BoolArray:
         """(p,) by player: who is visited or shares the change of a silent step; `null` players never share."""
         result = np.zeros(len(null), dtype=np.bool_)

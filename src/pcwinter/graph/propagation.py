@@ -11,12 +11,12 @@ from pcwinter._util.arrays import IntArray, Sparse
 def propagate(adjacency: Sparse, features: Sparse, hops: int, theta: Sequence[float] = ()) -> Sparse:
     """Sum over j of theta_j S^j X on a whole graph, (n, d), with S = D^-1/2 (A + I) D^-1/2; S^hops X without `theta`."""
     step = normalized(adjacency)
-    powers = [features]
-    for _ in range(hops):
-        powers = [*(powers if theta else []), sp.csr_array(step @ powers[-1])]
-    if not theta:
-        return powers[-1]
-    return sp.csr_array(sum(weight * power for weight, power in zip(theta, powers, strict=True)))
+    power, total = features, sp.csr_array(features * (theta[0] if theta else 0.0))
+    for weight in theta[1:] or (*[0.0] * (hops - 1), 1.0):
+        power = sp.csr_array(step @ power)
+        if weight:
+            total = sp.csr_array(total + weight * power)
+    return total if theta else power
 
 
 def propagate_to(rows: IntArray, adjacency: Sparse, features: Sparse, hops: int) -> Sparse:

@@ -127,7 +127,7 @@ class Directory:
         return state
 
     def _unsaid(self, identity: Mapping[str, object]) -> dict[str, Any]:
-        """Settings that earlier versions did not record: the game, parameters of the softmax head that were not given."""
+        """Settings that 0.1.0 did not record: the game, and parameters of the softmax head that were not given."""
         return {**unsaid(identity), **(asdict(softmax_for(self.graph)) if identity["head"] == "softmax" else {})}
 
     def keep(self, state: State) -> None:

@@ -1,4 +1,4 @@
-"""The message game: weights against walks that rest, complete rows against the model, coalitions against the definition."""
+"""The message game: weights against walks that rest, rows against the model and the definition."""
 
 import numpy as np
 import pytest

@@ -94,5 +94,3 @@ def _act(local: LocalGraphs, state: State, player: int) -> None:
         state.changes[0] += 1
         state.added[local.tree[player]] += 1
         add_edge(local, state, local.slot[above], slot)
-
-

@@ -115,7 +115,11 @@ def _ends(course: Course, first: int) -> tuple[int, int]:
 @compiled
 def _complete(course: Course, tree: int, step: int, scores: Scores) -> None:
     """The silent step that ends a tree. Its row is already in the scores."""
-    scoring, walked, players = course.scoring, course.walked, course.players[course.steps[step] : course.steps[step + 1]]
+    scoring, walked, players = (
+        course.scoring,
+        course.walked,
+        course.players[course.steps[step] : course.steps[step + 1]],
+    )
     utility = walked.utility[step - 1]
     if incomplete(course.local, course.state, tree):
         fresh = walked.parts.fresh
