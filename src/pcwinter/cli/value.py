@@ -68,7 +68,7 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     "--coalition",
     type=click.Choice(COALITIONS),
     show_default="induced",
-    help="Propagate on the edges that have joined, as the paper does, or take a weighted mean of the messages that have.",
+    help="Propagate on the edges that have joined, as the paper does, or average the messages that have joined.",
 )
 @click.option(
     "--theta",

@@ -9,14 +9,14 @@ from pcwinter._util.arrays import IntArray, Sparse
 
 
 def propagate(adjacency: Sparse, features: Sparse, hops: int, theta: Sequence[float] = ()) -> Sparse:
-    """Sum over j of theta_j S^j X on a whole graph, (n, d), with S = D^-1/2 (A + I) D^-1/2; S^hops X without `theta`."""
+    """Sum over j of theta_j S^j X on a whole graph, (n, d), with S as in `normalized`; S^hops X without `theta`."""
     step = normalized(adjacency)
-    power, total = features, sp.csr_array(features * (theta[0] if theta else 0.0))
-    for weight in theta[1:] or (*[0.0] * (hops - 1), 1.0):
-        power = sp.csr_array(step @ power)
+    rows = sp.csr_array(features * theta[-1]) if theta else features
+    for weight in reversed(theta[:-1] or [0.0] * hops):
+        rows = sp.csr_array(step @ rows)
         if weight:
-            total = sp.csr_array(total + weight * power)
-    return total if theta else power
+            rows = sp.csr_array(rows + features * weight)
+    return rows
 
 
 def propagate_to(rows: IntArray, adjacency: Sparse, features: Sparse, hops: int) -> Sparse:

@@ -60,7 +60,7 @@ class State(NamedTuple):
 
 
 def local_graphs(tree: ContributionTree, weight: FloatArray | None = None) -> LocalGraphs:
-    """Slots of every computation tree, and its local edges, or in the message game the `weight`, (p,), of its players."""
+    """Slots of every computation tree, with local edges, or with the message `weight`, (p,), of every player."""
     number = tree.tree
     n = int(tree.node.max()) + 1
     keys, slot = np.unique(number * n + tree.node, return_inverse=True)

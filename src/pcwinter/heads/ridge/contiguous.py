@@ -104,7 +104,7 @@ def walk_tree(course: Course, first: int, last: int, opened: Opened, scores: Sco
 
 @compiled
 def _ends(course: Course, first: int) -> tuple[int, int]:
-    """The last step of the tree that begins with step `first` if it is silent, else the one after it; and the latter."""
+    """Where to stop walking the tree that begins with step `first`, before a silent last step; and its end."""
     tree, players, steps = course.local.tree, course.players, course.steps
     end = first
     while end < len(steps) - 1 and tree[players[steps[end]]] == tree[players[steps[first]]]:
