@@ -119,7 +119,7 @@ def test_a_model_no_better_than_a_constant_is_told() -> None:
     assert "warning: the model" in repr(values)
 
 
-@pytest.mark.filterwarnings("ignore:the model of all players")
+@pytest.mark.filterwarnings("ignore:the model trained on everything")
 def test_edges_that_harm_are_told() -> None:
     """Two roots that are right alone, each tied to three copies of the other class."""
     x = np.array([[1.0, 0], [0, 1], *[[0, 1]] * 3, *[[1, 0]] * 3, *[[1, 0], [0, 1]] * 5])

@@ -16,7 +16,7 @@ from pcwinter.experiments import reproduce
 from pcwinter.experiments.study import QUICK, Interrupted, Study, open_study
 from stub_study import GRAPH, Stub
 
-quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
+quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")
 
 
 def test_a_budget_in_seconds_is_no_time_limit() -> None:

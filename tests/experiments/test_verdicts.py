@@ -6,7 +6,7 @@ import pytest
 
 from pcwinter.experiments.verdicts import Tables, compare, verdicts
 
-quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
+quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pcwinter.experiments.output import read_table
 from pcwinter.experiments.study import Study, open_study
 from pcwinter.experiments.verdicts import CLAIMS
 
-quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
+quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")
 
 
 @pytest.fixture(scope="module")

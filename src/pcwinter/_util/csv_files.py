@@ -35,7 +35,7 @@ def find_fault(path: Path, columns: Sequence[str], numbers: set[str]) -> None:
     for line, fields in islice(records(path), 1, None):
         if len(fields) != len(columns):
             raise ValueError(
-                f"line {line} of {path} has {len(fields)} fields, but the header names {len(columns)} columns: "
+                f"line {line} of {path} has {count(len(fields), 'field')}, but the header names {count(len(columns), 'column')}: "
                 "check its commas and quotes"
             )
         for name, field in zip(columns, fields, strict=True):
