@@ -119,8 +119,8 @@ def exact_value(
     if n > whole_number("max_orders", max_orders, 1):
         many = f"{n:,}" if n < 10**15 else f"about 10^{int(math.log10(n))}"
         raise ValueError(
-            f"there are {many} {orders} orders of {count(tree.n_players, 'player')}, more than max_orders={max_orders:,}: "
-            "estimate with pcwinter.value instead, or use a smaller graph"
+            f"there are {many} {orders} orders of {count(tree.n_players, 'player')}, more than "
+            f"max_orders={max_orders:,}: estimate with pcwinter.value instead, or use a smaller graph"
         )
     with one_thread():
         return prepare(graph, request).enumerate()
@@ -203,8 +203,9 @@ def _warnings(full: float, roots: float, constant: float) -> tuple[str, ...]:
     notes = []
     if full <= constant:
         notes.append(
-            f"the model trained on everything scores {full:.4f} on the validation nodes, no better than always predicting "
-            f"the most frequent class ({constant:.4f}), so the values mean little: check features, labels and split"
+            f"the model trained on everything scores {full:.4f} on the validation nodes, no better than always "
+            f"predicting the most frequent class ({constant:.4f}), so the values mean little: check features, labels "
+            "and split"
         )
     if full < roots:
         notes.append(

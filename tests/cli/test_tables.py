@@ -79,7 +79,7 @@ def test_known_differences(run: pw.Run) -> None:
     assert re.search(rf"Spearman rank correlation +{spearmanr(a, b).statistic:.3f} ", shown)
     assert re.search(r"in both best 25% +(\d+) of \1 ", shown)
     assert re.search(rf"root mean square difference +{np.sqrt(102 / n):.5f} ", shown)
-    assert re.search(rf"the same in standard errors +{np.sqrt(102 / n) / 5:.2f} ", shown)
+    assert re.search(rf"root mean square difference, in standard errors +{np.sqrt(102 / n) / 5:.2f} ", shown)
     assert re.search(r"differ by over 2 standard errors +0\.0% ", shown)
     line = shown.split("The 1 nodes that differ most")[1].splitlines()[2].split()
     assert line == [run.nodes["node"].iloc[-1], f"{a[-1]:+.4f}", f"{b[-1]:+.4f}", "-10.0000", "5.0000", "-2.0"]

@@ -41,7 +41,7 @@ def open_pool(workers: int | Pool) -> Iterator[Pool]:
 
 
 def gather(workers: int | Pool, job: Job[T], n: int, size: int, progress: OnBlock | None = None) -> list[T]:
-    """The job's answers for the numbers below n, in blocks of `size`; `progress(done, n)` is called after each block."""
+    """The job's answers for the numbers below n, in blocks of `size`; calls `progress(done, n)` after each block."""
     found: list[T] = []
     with open_pool(workers) as pool, closing(pool.run(job, blocks(n, size))) as answers:
         for answer in answers:

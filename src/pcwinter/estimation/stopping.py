@@ -80,13 +80,15 @@ class Rule:
 
 def _check_rule(other: object) -> None:
     if not isinstance(other, Rule):
-        raise TypeError(f"a rule is combined with {other!r}, expected another rule, such as pcwinter.stopping.seconds(60)")
+        raise TypeError(
+            f"a rule is combined with {other!r}, expected another rule, such as pcwinter.stopping.seconds(60)"
+        )
 
 
 def permutations(n: int) -> Rule:
     """Draw exactly `n` orders."""
     n = whole_number("permutations", n, 1)
-    sentence = f"All {n:,} requested orders were drawn."
+    sentence = "The requested order was drawn." if n == 1 else f"All {n:,} requested orders were drawn."
     return Rule(lambda p: sentence if p.orders >= n else None, n, {"permutations": n})
 
 
@@ -94,7 +96,8 @@ def at_most(n: int) -> Rule:
     """Stop after `n` orders, even if no other rule is met."""
     n = whole_number("max_permutations", n, 1)
     sentence = (
-        f"The limit of {n:,} orders was reached before any other rule was met: raise it, or loosen the other rules."
+        f"The limit of {count(n, 'order')} was reached before any other rule was met: "
+        "raise it, or loosen the other rules."
     )
     return Rule(lambda p: sentence if p.orders >= n else None, n, {"max_permutations": n})
 
@@ -104,7 +107,7 @@ def seconds(limit: float) -> Rule:
     limit = number("seconds", limit)
 
     def check(p: Progress) -> str | None:
-        done = f"The time limit of {limit:g} seconds was reached after {p.orders:,} orders."
+        done = f"The time limit of {limit:g} seconds was reached after {count(p.orders, 'order')}."
         return done if p.seconds >= limit else None
 
     return Rule(check, settings={"max_seconds": limit})

@@ -85,7 +85,9 @@ class Graph:
         n_found = _check_classes(checked_labels, splits, n_classes)
         names = tuple(map(str, range(n_found) if classes is None else classes))
         if len(names) != n_found:
-            raise ValueError(f"classes has {count(len(names), 'name')}, but there are {n_found} classes: give one name per class")
+            raise ValueError(
+                f"classes has {count(len(names), 'name')}, but there are {n_found} classes: give one name per class"
+            )
         fields = {
             "adjacency": whole,
             "features": checked_features,
@@ -218,7 +220,7 @@ def check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
     if given.dtype.kind == "b":
         if given.size != n:
             raise ValueError(
-                f"{name} is a mask of length {given.size}, but features has {count(n, 'row')}: pass one boolean per node"
+                f"{name} is a mask of length {given.size}, but features has {count(n, 'row')}: pass one boolean each"
             )
         return np.flatnonzero(given).astype(np.int64)
     if given.size == 0:
@@ -247,7 +249,8 @@ def _check_classes(labels: IntArray, splits: dict[str, IntArray], n_classes: int
         both = np.intersect1d(splits[first], splits[second], assume_unique=True)
         if both.size:
             raise ValueError(
-                f"{first} and {second} share {count(both.size, 'node')}, such as node {both[0]}: put each node in one set only"
+                f"{first} and {second} share {count(both.size, 'node')}, such as node {both[0]}: "
+                "put each node in one set only"
             )
     for name, nodes in splits.items():
         unknown = nodes[labels[nodes] < 0]

@@ -40,7 +40,8 @@ def read_archive(path: Path, normalize: str) -> Graph:
         class_names = arrays["class_names"].tolist() if "class_names" in arrays else None
         if class_names is not None and labels.max() >= len(class_names):
             raise ValueError(
-                f"labels go up to {labels.max()}, but class_names has {count(len(class_names), 'name')}: name every class"
+                f"labels go up to {labels.max()}, but class_names has {count(len(class_names), 'name')}: "
+                "name every class"
             )
         if sets is None:
             sets = _draw(labels)
@@ -171,8 +172,8 @@ def _draw(labels: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     if (counts < PER_CLASS).any():
         scarce = int(np.flatnonzero(counts < PER_CLASS)[0])
         raise ValueError(
-            f"there is no split, and none can be drawn: class {known[scarce]} has {count(int(counts[scarce]), 'node')}, but train "
-            f"needs {PER_CLASS} per class; {advice}"
+            f"there is no split, and none can be drawn: class {known[scarce]} has "
+            f"{count(int(counts[scarce]), 'node')}, but train needs {PER_CLASS} per class; {advice}"
         )
     if int(counts.sum()) - PER_CLASS * counts.size < 2 * fifth or fifth == 0:
         raise ValueError(f"there is no split, and too few labelled nodes to draw one; {advice}")
