@@ -147,8 +147,8 @@ def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> N
     [
         ({"hops": 0}, "hops is 0"),
         ({"head": "mlp"}, "head is 'mlp', expected ridge, softmax"),
-        ({"metric": "auc"}, "metric is 'auc', expected one of"),
-        ({"orders": "bfs"}, "orders is 'bfs', expected one of"),
+        ({"metric": "auc"}, "metric is 'auc', expected accuracy, macro-f1, "),
+        ({"orders": "bfs"}, "orders is 'bfs', expected dfs, level, "),
         ({"truncation": (0.5,)}, "one per hop"),
         ({"truncation": (0.5, 1.5)}, "below 1"),
         ({"truncation": (0.5, 0.5), "orders": "free"}, "dfs orders only"),

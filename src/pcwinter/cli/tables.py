@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray
-from pcwinter._util.checks import whole_number
+from pcwinter._util.checks import count, whole_number
 from pcwinter.graph.io.datasets import DATASETS, location
 from pcwinter.runs.read import Run
 from pcwinter.values import utilities
@@ -77,7 +77,8 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
             far = pair.loc[size.sort_values(ascending=False, kind="stable").index].head(top)
             far = far[far["A - B"] != 0]
             how = "in standard errors" if known else "without error bars, because a run has only one order"
-            table = f"The {len(far):,} {things} that differ most, {how}\n{text(far)}"
+            most = f"{count(len(far), things[:-1])} that {'differs' if len(far) == 1 else 'differ'} most"
+            table = f"The {most}, {how}\n{text(far)}"
             lines.append(table if len(far) else f"All {len(pair):,} {things} have the same values.")
     if any((pair["A - B"] != 0).any() for pair in pairs.values()):
         note = ""
