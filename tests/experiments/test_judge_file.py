@@ -88,7 +88,7 @@ def test_ones_own_nodes_are_dropped_as_all_others_are(tmp_path: Path, graph: pw.
         ("node,value\n", "has no line below its header"),
         ("node,value\n1,2\n\n2,x\n", "line 4 of .* has 'x' in the column 'value'"),
         ("node,value\n1,0,17\n", "line 2 of .* has 3 fields, but the header names 2 columns"),
-        ("node,value\n1\n", "line 2 of .* has 1 fields, but the header names 2 columns"),
+        ("node,value\n1\n", "line 2 of .* has 1 field, but the header names 2 columns"),
         ("node,value\n1,1_0\n", "line 2 of .* has '1_0' in the column 'value'"),
         ("node;value\n1;2\n", "has the columns node;value"),
         ("node,score\n1,2\n", "has the columns node, score"),

@@ -51,6 +51,17 @@ def test_a_signal_in_the_last_block_ends_the_study(
     assert rank(study).orders == QUICK
 
 
+@quiet
+def test_a_budget_in_seconds_gives_a_short_name(tmp_path: Path) -> None:
+    study = Study("tiny", random_graph(3), tmp_path, quiet=True)
+    first = study.data_shapley(0, time_limit=0.1117307519998576)
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert "0.112-s" in folder.name
+    again = Study("tiny", random_graph(3), tmp_path, quiet=True).data_shapley(0, time_limit=0.1117307519998576)
+    assert again.evaluations == first.evaluations
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == [folder.name]
+
+
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     study = Study("toy", GRAPH, tmp_path / "new", quiet=True)
     with study.alone(), pytest.raises(BlockingIOError, match=r"another process is using .*new: wait"):
