@@ -15,8 +15,9 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
+from pcwinter._util.checks import count, one_of
 from pcwinter.game.protocol import Order
-from pcwinter.game.tree import ContributionTree
+from pcwinter.game.tree import ContributionTree, check_tree
 
 Truncation: TypeAlias = Sequence[float]
 A = TypeVar("A", IntArray, FloatArray)
@@ -82,6 +83,7 @@ def sampler(
     `tree` is the contribution tree. `family` is "dfs", "level", "precedence" or "free". `truncation` has one ratio per
     hop, for "dfs" only: with ratio t, the last share t of the children of a player join silently and get no credit.
     """
+    check_tree(tree)
     truncation = check_truncation(tree.hops, family, truncation)
     if truncation:
         return partial(dfs, tree, truncation=truncation)
@@ -90,8 +92,7 @@ def sampler(
 
 def check_truncation(hops: int, family: str, truncation: Truncation) -> tuple[float, ...]:
     """The truncation as a tuple of floats, after checking it and the name of the family."""
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise ValueError(f"orders is {family!r}, expected one of {', '.join(FAMILIES)}")
+    one_of("orders", family, FAMILIES)
     try:
         ratios = tuple(float(t) for t in truncation)
     except (TypeError, ValueError):
@@ -103,7 +104,7 @@ def check_truncation(hops: int, family: str, truncation: Truncation) -> tuple[fl
             f"truncation is defined for dfs orders only, but orders is {family!r}: leave out truncation, or use dfs"
         )
     if len(ratios) != hops:
-        raise ValueError(f"truncation has {len(ratios)} ratios, expected {hops}, one per hop")
+        raise ValueError(f"truncation has {count(len(ratios), 'ratio')}, expected {hops}, one per hop")
     if not all(0 <= t < 1 for t in ratios):
         raise ValueError(f"truncation is {list(ratios)}, but every ratio must be at least 0 and below 1")
     return ratios
@@ -114,6 +115,7 @@ def expected_visits(tree: ContributionTree, truncation: Truncation = ()) -> floa
 
     `tree` is the contribution tree, and `truncation` is as in `sampler`.
     """
+    check_tree(tree)
     truncation = check_truncation(tree.hops, "dfs", truncation)
     if not truncation:
         return float(tree.n_players)
@@ -128,6 +130,7 @@ def count_orders(tree: ContributionTree, family: str = "dfs") -> int:
 
     `tree` is the contribution tree, and `family` is as in `sampler`.
     """
+    check_tree(tree)
     check_truncation(tree.hops, family, ())
     if family == "free":
         return math.factorial(tree.n_players)
@@ -143,6 +146,7 @@ def every_order(tree: ContributionTree, family: str = "dfs", truncation: Truncat
 
     `tree`, `family` and `truncation` are as in `sampler`.
     """
+    check_tree(tree)
     truncation = check_truncation(tree.hops, family, truncation)
     limit = _visited_children(tree, truncation) if truncation else np.full(tree.n_players, tree.n_players)
     children = [np.flatnonzero(tree.parent == p).tolist() for p in range(tree.n_players)]
