@@ -9,11 +9,12 @@ import re
 from pathlib import Path
 
 from pcwinter._util.files import replace_file
-from pcwinter.experiments.figures import bands_csv, draw, read_bands, read_curves
+from pcwinter.experiments.figures import draw
 from pcwinter.experiments.output import Row, file_name, markdown, read_table
 from pcwinter.experiments.study import STUDY, is_study
 from pcwinter.experiments.verdicts import Tables, summary, verdicts
 from pcwinter.graph.io.datasets import DATASETS
+from reproduction.bands import bands_csv, read_bands, read_curves
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE, NOTES, BANDS = "table.csv", "notes.md", "bands.csv"

@@ -119,7 +119,7 @@ def test_a_model_no_better_than_a_constant_is_told() -> None:
     assert "warning: the model" in repr(values)
 
 
-@pytest.mark.filterwarnings("ignore:the model of all players")
+@pytest.mark.filterwarnings("ignore:the model trained on everything")
 def test_edges_that_harm_are_told() -> None:
     """Two roots that are right alone, each tied to three copies of the other class."""
     x = np.array([[1.0, 0], [0, 1], *[[0, 1]] * 3, *[[1, 0]] * 3, *[[1, 0], [0, 1]] * 5])
@@ -147,8 +147,8 @@ def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> N
     [
         ({"hops": 0}, "hops is 0"),
         ({"head": "mlp"}, "head is 'mlp', expected ridge, softmax"),
-        ({"metric": "auc"}, "metric is 'auc', expected one of"),
-        ({"orders": "bfs"}, "orders is 'bfs', expected one of"),
+        ({"metric": "auc"}, "metric is 'auc', expected accuracy, macro-f1, "),
+        ({"orders": "bfs"}, "orders is 'bfs', expected dfs, level, "),
         ({"truncation": (0.5,)}, "one per hop"),
         ({"truncation": (0.5, 1.5)}, "below 1"),
         ({"truncation": (0.5, 0.5), "orders": "free"}, "dfs orders only"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray
-from pcwinter._util.checks import whole_number
+from pcwinter._util.checks import count, function, whole_number
 from pcwinter._util.memory import budget
 from pcwinter._util.threads import one_thread
 from pcwinter.estimation.estimator import NOT_MET, Estimate, Sample, State, bootstrap_stderr, exact, states
@@ -20,7 +20,7 @@ from pcwinter.estimation.stopping import Progress, Rule, choose
 from pcwinter.game.orders import Truncation, count_orders, every_order, sampler
 from pcwinter.game.problem import GraphGame
 from pcwinter.game.tree import LEVELS, ContributionTree, contribution_tree
-from pcwinter.graph.graph import Graph
+from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.heads.calibration import Calibration
 from pcwinter.heads.graph_game import graph_game
 from pcwinter.heads.ridge.head import Ridge
@@ -102,7 +102,8 @@ def value(
         seed=seed,
         bootstrap=bootstrap,
     )
-    check_call(graph, progress)
+    check_graph(graph)
+    function("progress", progress, "progress(now)")
     room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
     with one_thread(), open_pool(workers) as pool:  # processes start while the game is prepared
         valuation = prepare(graph, request, max_players=max_players, memory=room)
@@ -146,14 +147,14 @@ def exact_value(
         remainder=remainder,
         exact=True,
     )
-    check_call(graph)
+    check_graph(graph)
     tree = contribution_tree(graph, request.hops)
     n = count_orders(tree, orders)
     if n > whole_number("max_orders", max_orders, 1):
         many = f"{n:,}" if n < 10**15 else f"about 10^{int(math.log10(n))}"
         raise ValueError(
-            f"there are {many} {orders} orders of {tree.n_players} players, more than max_orders={max_orders:,}: "
-            "estimate with pcwinter.value instead, or use a smaller graph"
+            f"there are {many} {orders} orders of {count(tree.n_players, 'player')}, more than "
+            f"max_orders={max_orders:,}: estimate with pcwinter.value instead, or use a smaller graph"
         )
     with one_thread():
         return prepare(graph, request).enumerate()
@@ -234,20 +235,13 @@ def prepare(graph: Graph, request: Request, *, max_players: int = MAX_PLAYERS, m
     return Valuation(graph, request, tree, game, head, calibration, sample, began)
 
 
-def check_call(graph: object, progress: object = None) -> None:
-    """Raise an error before any work is done."""
-    if not isinstance(graph, Graph):
-        raise ValueError(f"graph is {graph!r}, expected a pcwinter.Graph: build one, or load one with pcwinter.load")
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress is {progress!r}, expected a function that takes a pcwinter.Progress, or None")
-
-
 def _warnings(full: float, roots: float, constant: float) -> tuple[str, ...]:
     notes = []
     if full <= constant:
         notes.append(
-            f"the model of all players scores {full:.4f} on the validation nodes, no better than always predicting "
-            f"the most frequent class ({constant:.4f}), so the values mean little: check features, labels and split"
+            f"the model trained on everything scores {full:.4f} on the validation nodes, no better than always "
+            f"predicting the most frequent class ({constant:.4f}), so the values mean little: check features, labels "
+            "and split"
         )
     if full < roots:
         notes.append(

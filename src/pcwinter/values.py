@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
-from pcwinter._util.checks import one_of, whole_number
+from pcwinter._util.checks import count, one_of, whole_number
 from pcwinter.estimation.estimator import Estimate
 from pcwinter.game.metrics import find_metric
 from pcwinter.game.orders import REMAINDERS, Truncation, check_truncation
@@ -193,10 +193,10 @@ class Values:
     def __repr__(self) -> str:
         done = self.estimate.tally
         lines = [
-            f"Values of {len(self.tree.nodes):,} nodes and {len(self.tree.edges):,} edges "
-            f"({self.tree.n_players:,} players, {GAMES[str(self.request.coalition)]}, {self.head})",
+            f"Values of {count(len(self.tree.nodes), 'node')} and {count(len(self.tree.edges), 'edge')} "
+            f"({count(self.tree.n_players, 'player')}, {GAMES[str(self.request.coalition)]}, {self.head})",
             self.status,
-            f"{done.orders:,} orders, {done.evaluations:,} utilities in {self.estimate.seconds:.2f} s, "
+            f"{count(done.orders, 'order')}, {done.evaluations:,} utilities in {self.estimate.seconds:.2f} s, "
             f"after {self.setup_seconds:.2f} s of preparation",
             utilities(self.request.metric, self.utility_full, self.utility_roots, self.utility_empty),
             *(f"warning: {warning}" for warning in self.warnings),

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pcwinter._util.checks import did_you_mean, number, one_of, whole_number
+from pcwinter._util.checks import did_you_mean, function, instance, number, one_of, whole_number
 
 
 @pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3), True + 2])
@@ -64,3 +64,18 @@ def test_a_hint_needs_a_word_that_is_close() -> None:
     assert "cora" in did_you_mean("corra", known)
     assert "citeseer" in did_you_mean("CiteSeer", known)
     assert did_you_mean("photo", known) == ""
+
+
+def test_a_choice_of_several_words() -> None:
+    with pytest.raises(ValueError, match=r"'rows', expected row, standard or none: did you mean row"):
+        one_of("features", "rows", ("row", "standard", "none"))
+
+
+def test_kinds_and_functions() -> None:
+    instance("tree", 3, int, "a number")
+    with pytest.raises(ValueError, match="tree is 'x', expected a number"):
+        instance("tree", "x", int, "a number")
+    for value in (None, print):
+        function("progress", value, "progress(now)")
+    with pytest.raises(TypeError, match="progress is True"):
+        function("progress", True, "progress(now)")

@@ -48,7 +48,7 @@ def test_files_that_cannot_be_parsed(content: bytes, facts: list[str], tmp_path:
     ("row", "facts"),
     [
         ("a,1,2", ["line 3", "3 fields", "2 columns"]),
-        ("a", ["line 3", "1 fields", "2 columns"]),
+        ("a", ["line 3", "1 field,", "2 columns"]),
         ("a,one", ["line 3", "'one'", "'x'"]),
         ("a, ", ["line 3", "nothing", "'x'"]),
         ("a,inf", ["'inf'"]),

@@ -25,6 +25,16 @@ def test_a_failed_write_leaves_what_was_there(tmp_path: Path, monkeypatch: pytes
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_directory_in_the_way_is_named(tmp_path: Path) -> None:
+    (tmp_path / "page").mkdir()
+    with pytest.raises(OSError, match=r"page \(Is a directory\)") as caught:
+        replace_file(tmp_path / "page", b"new")
+    assert "space" not in str(caught.value)
+    with pytest.raises(OSError, match="look elsewhere"):
+        replace_file(tmp_path / "page", b"new", "look elsewhere")
+    assert [path.name for path in tmp_path.iterdir()] == ["page"]
+
+
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path) -> None:
     path = tmp_path / "file"
     temporary_name(path).write_bytes(b"left over")

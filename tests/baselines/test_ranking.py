@@ -94,7 +94,7 @@ def test_edges_beside_others_of_their_class() -> None:
     assert found.orders == 20
 
 
-@pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
+@pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")
 def test_all_utilities_that_were_computed_are_counted() -> None:
     values = pw.value(random_graph(3), truncation=(0.5, 0.5), permutations=10)
     tally = values.estimate.tally

@@ -29,7 +29,7 @@ def test_the_commands(tmp_path: Path) -> None:
     refused(call("reproduce", "counts"), "Missing option '--dataset'")
     refused(call("judge", tmp_path / "none.csv", "--dataset", "demo"), "none.csv")
     (tmp_path / "file").touch()
-    refused(call("reproduce", "counts", "--dataset", "demo", "--out", tmp_path / "file"), "cannot be used (not a dir")
+    refused(call("reproduce", "counts", "--dataset", "demo", "--out", tmp_path / "file"), "expected a directory")
     refused(call("reproduce", "counts", "--dataset", "demo", "--max-seconds", "nan"), "--max-seconds is nan")
     for option in (("--head", "softmax"), ("--max-seconds", 3), ("--on", "validation")):
         refused(call("reproduce", "counts", "--dataset", "demo", *option), "leave it out")

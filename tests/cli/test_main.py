@@ -52,8 +52,8 @@ def test_warnings_are_told_once_and_kept(folder: Path, tmp_path: Path) -> None:
     with (tmp_path / "loops" / "edges.csv").open("a") as file:
         file.write("node-00,node-00\n")
     done = call("value", tmp_path / "loops", "--out", tmp_path / "run", "--permutations", 10, *FAST)
-    assert done.stdout.count("dropped 1 self-loops") == 1
-    assert "dropped 1 self-loops" in json.loads((tmp_path / "run" / "run.json").read_text())["warnings"][0]
+    assert done.stdout.count("dropped 1 self-loop ") == 1
+    assert "dropped 1 self-loop " in json.loads((tmp_path / "run" / "run.json").read_text())["warnings"][0]
 
 
 # ---- wrong usage: one sentence, exit code 2, nothing written
@@ -82,6 +82,9 @@ def test_warnings_are_told_once_and_kept(folder: Path, tmp_path: Path) -> None:
         (["compare", "."], "Missing argument 'B'."),
         (["report", "nowhere"], "nowhere holds no run.json"),
         (["datasets", "--data", "nowhere"], "the data folder nowhere"),
+        (["datasets", "--data", "mine.txt"], "mine.txt is not a folder"),
+        (["judge", ".", "--dataset", "demo"], "is a directory, expected a CSV file"),
+        (["reproduce", "counts", "--dataset", "demo", "--out", "mine.txt"], "expected a directory"),
         (["completion", "tcsh"], "Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of"),
     ],
 )

@@ -66,7 +66,7 @@ def test_a_run_agrees_with_itself(run: pw.Run) -> None:
     assert re.search(rf"in both +{n} +{len(run.edges)}\n", shown)
     assert re.search(r"Spearman rank correlation +1\.000 +1\.000\n", shown)
     assert re.search(r"differ by over 2 standard errors +0\.0% ", shown)
-    assert "the same seed" in shown
+    assert "stderr of A - B" not in shown  # nothing differs
 
 
 def test_known_differences(run: pw.Run) -> None:
@@ -79,10 +79,12 @@ def test_known_differences(run: pw.Run) -> None:
     assert re.search(rf"Spearman rank correlation +{spearmanr(a, b).statistic:.3f} ", shown)
     assert re.search(r"in both best 25% +(\d+) of \1 ", shown)
     assert re.search(rf"root mean square difference +{np.sqrt(102 / n):.5f} ", shown)
-    assert re.search(rf"the same in standard errors +{np.sqrt(102 / n) / 5:.2f} ", shown)
+    assert re.search(rf"root mean square difference, in standard errors +{np.sqrt(102 / n) / 5:.2f} ", shown)
     assert re.search(r"differ by over 2 standard errors +0\.0% ", shown)
-    line = shown.split("The 1 nodes that differ most")[1].splitlines()[2].split()
+    line = shown.split("The 1 node that differs most")[1].splitlines()[2].split()
     assert line == [run.nodes["node"].iloc[-1], f"{a[-1]:+.4f}", f"{b[-1]:+.4f}", "-10.0000", "5.0000", "-2.0"]
+    assert "stderr of A - B" in shown
+    assert "the same seed" in shown
 
 
 def test_edges_are_the_same_in_either_direction(run: pw.Run) -> None:
@@ -111,7 +113,7 @@ def test_a_single_order_has_no_error_bars(tmp_path: Path) -> None:
     pw.run(random_graph(3), tmp_path / "two", head=pw.Ridge(penalty=0.3, bias=1.0), permutations=1, seed=1)
     shown = comparison(one, pw.read(tmp_path / "two"), 1)
     assert "standard errors  " not in shown
-    line = shown.split("nodes that differ most, without error bars")[1].splitlines()[2].split()
+    line = shown.split("node that differs most, without error bars")[1].splitlines()[2].split()
     far = (one.nodes["value"] - pw.read(tmp_path / "two").nodes["value"]).abs().max()
     assert abs(float(line[3])) == pytest.approx(far, abs=1e-4)
 

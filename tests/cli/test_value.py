@@ -70,7 +70,7 @@ def test_ctrl_c_twice_stops_at_once_and_loses_nothing_saved(tmp_path: Path) -> N
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "Stopped at once" in err
+    assert "--resume" in err
     assert "nodes.csv" not in os.listdir(tmp_path / "run")
     with np.load(tmp_path / "run" / "checkpoint.0.npz", allow_pickle=False) as saved:
         assert saved["counts"][0] == 10
@@ -130,7 +130,7 @@ def test_a_full_disk_is_one_sentence_and_harms_nothing(folder: Path, run: Path, 
 
     done = call("value", folder, "--out", out, "--resume", "--permutations", 60, *FAST, preexec_fn=little_room)
     refused(done, "could not write")
-    assert "left unchanged" in done.stderr
+    assert "unchanged" in done.stderr
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert call("value", folder, "--out", out, "--resume", "--permutations", 60, *FAST).returncode == 0
 

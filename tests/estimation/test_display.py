@@ -47,11 +47,12 @@ def test_the_line_says_where_the_run_stands() -> None:
     assert display.line(2) == "starting, 0:02"
     assert "compiles its inner loops" in display.line(20)
     display(after(10, np.inf))
-    assert display.line(3) == "10 orders · too early to compare (stops below 5%) · 10,000 utilities/s · 0:03"
+    line = display.line(3)
+    assert all(fact in line for fact in ("10 orders", "below 5%", "10,000 utilities/s", "0:03"))
+    assert "left" not in line  # nothing to extrapolate from
     display(after(30, 0.5))
-    assert display.line(5) == (
-        "30 orders · values moved by 50.0% (stops below 5%) · 10,000 utilities/s · 0:05, about 0:27 left"
-    )
+    line = display.line(5)
+    assert all(fact in line for fact in ("30 orders", "50.0%", "below 5%", "10,000 utilities/s", "0:05", "0:27 left"))
 
 
 def test_time_left_follows_the_trend() -> None:
@@ -79,7 +80,9 @@ def test_time_left_is_bounded_by_the_other_rules() -> None:
 def test_a_number_of_orders_has_no_target_to_converge_to() -> None:
     display = Display(permutations(140), stream=io.StringIO())
     display(after(100, 0.5))
-    assert display.line(10) == "100 of 140 orders · values moved by 50.0% · 10,000 utilities/s · 0:10, about 0:04 left"
+    line = display.line(10)
+    assert all(fact in line for fact in ("100 of 140 orders", "50.0%", "10,000 utilities/s", "0:10", "0:04 left"))
+    assert "below" not in line
 
 
 def test_one_line_on_a_terminal_that_fits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ def same_bits(first: Estimate, second: Estimate) -> bool:
     return all(a.dtype == b.dtype and a.tobytes() == b.tobytes() for a, b in pairs)
 
 
-@pytest.mark.filterwarnings("ignore:the edges harm", "ignore:the model of all players")
+@pytest.mark.filterwarnings("ignore:the edges harm", "ignore:the model trained on everything")
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
 def test_the_same_bits_for_any_number_of_workers(request_: dict[str, Any]) -> None:
     graph = pw.load("demo")

@@ -16,7 +16,7 @@ from pcwinter.experiments.judge import Judge
 from pcwinter.experiments.study import QUICK, Study, open_study
 from stub_study import Stub
 
-quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
+quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")
 SEEDS = 3
 CANDIDATES = [f"PC-Winter ({level})" for level in ("own", "path", "by class")]
 

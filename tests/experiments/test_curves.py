@@ -34,7 +34,7 @@ def test_dropping_labelled_nodes_leaves_no_model(graph: pw.Graph) -> None:
     assert curve.accuracy.tolist() == [1.0, 0.5, 0.5]  # one class is named everywhere
     mixed = drop_nodes(Judge(graph), ranking([2, 0, 1]), which="mixed")
     assert mixed.count.tolist() == [0, 1, 2, 3]
-    with pytest.raises(ValueError, match=r"which is 'all'.* unlabelled, labelled, mixed"):
+    with pytest.raises(ValueError, match=r"which is 'all'.* unlabelled, labelled or mixed"):
         drop_nodes(Judge(graph), ranking([2]), which="all")
 
 

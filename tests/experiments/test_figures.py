@@ -1,15 +1,13 @@
 """Figures: bands over the seeds, panels, and what is drawn."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from pcwinter.experiments import reproduce
 from pcwinter.experiments.curves import Curve
-from pcwinter.experiments.figures import _draw_panel, _panels, band, bands_csv, draw, read_bands, read_curves
-from pcwinter.experiments.output import Outcome, write
+from pcwinter.experiments.figures import _draw_panel, _panels, band, draw
+from pcwinter.experiments.output import Outcome
 from pcwinter.experiments.study import Study
 
 
@@ -56,16 +54,3 @@ def test_a_figure_shows_the_mean_and_the_range() -> None:
     axes = Figure().subplots()
     _draw_panel(axes, {"a": found}, {"a": ("black", "-")}, shade=False)
     assert (len(axes.get_lines()), len(axes.collections)) == (1, 0)
-
-
-def test_bands_are_kept_as_they_are_drawn(tmp_path: Path) -> None:
-    outcome = Outcome("demo", x="dropped", y="accuracy")
-    for seed, accuracy in enumerate(([0.5, 0.25], [0.75, 0.25], [0.25, 0.0])):
-        outcome.add("a, b", seed, Curve(np.array([0, 7]), np.array(accuracy)))
-    write(outcome, tmp_path / "demo")
-    for found in (outcome.drawing, read_curves(tmp_path / "demo" / "demo.csv")):
-        (tmp_path / "demo" / "demo.bands.csv").write_text(bands_csv(found))
-        again = read_bands(tmp_path / "demo" / "demo.bands.csv")
-        assert (again.name, again.x, again.y) == ("demo", "dropped", "accuracy")
-        kept = np.array(again.bands["a, b"])
-        np.testing.assert_allclose(kept, np.array([[0, 7], [0.5, 1 / 6], [0.25, 0], [0.75, 0.25]]), rtol=1e-4)

@@ -16,7 +16,7 @@ from pcwinter.experiments import reproduce
 from pcwinter.experiments.study import QUICK, Interrupted, Study, open_study
 from stub_study import GRAPH, Stub
 
-quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
+quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")
 
 
 def test_a_budget_in_seconds_is_no_time_limit() -> None:
@@ -49,6 +49,17 @@ def test_a_signal_in_the_last_block_ends_the_study(
             rank(study)
     assert end.value.args == (SIGINT,)
     assert rank(study).orders == QUICK
+
+
+@quiet
+def test_a_budget_in_seconds_gives_a_short_name(tmp_path: Path) -> None:
+    study = Study("tiny", random_graph(3), tmp_path, quiet=True)
+    first = study.data_shapley(0, time_limit=0.1117307519998576)
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert "0.112-s" in folder.name
+    again = Study("tiny", random_graph(3), tmp_path, quiet=True).data_shapley(0, time_limit=0.1117307519998576)
+    assert again.evaluations == first.evaluations
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == [folder.name]
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:

@@ -166,11 +166,11 @@ def test_expected_visits_against_enumeration(truncation: tuple[float, float]) ->
         ("dfs", (0.5, 1.0), "at least 0 and below 1"),
         ("dfs", (-0.1, 0.5), "at least 0 and below 1"),
         ("dfs", (float("nan"), 0.5), "at least 0 and below 1"),
-        ("dfs", (0.5,), "has 1 ratios.* 2"),
+        ("dfs", (0.5,), "has 1 ratio,.* 2"),
         ("level", (0.5, 0.7), "for dfs orders only"),
         ("precedence", (0.5, 0.7), "for dfs orders only"),
         ("free", (0.5, 0.7), "for dfs orders only"),
-        ("bfs", (), "expected one of dfs, level, precedence, free"),
+        ("bfs", (), "expected dfs, level, precedence or free"),
         ("dfs", 0.5, "per hop"),
         ("dfs", "0.5,0.7", "per hop"),
     ],
@@ -181,8 +181,11 @@ def test_bad_requests_are_refused(family: str, truncation: tuple[float, ...], se
 
 
 def test_counting_refuses_what_sampling_refuses() -> None:
-    with pytest.raises(ValueError, match="expected one of"):
+    with pytest.raises(ValueError, match=r"'bfs'.*did you mean dfs"):
         count_orders(SMALL[2], "bfs")
+    for function in (sampler, count_orders, expected_visits):
+        with pytest.raises(ValueError, match="tree is 3"):
+            function(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="below 1"):
         expected_visits(SMALL[2], (1.5, 0.5))
 

@@ -39,7 +39,7 @@ def test_row_normalization_refuses_signed_features() -> None:
 
 
 def test_an_unknown_normalization_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"'rows'.* row, standard, none"):
+    with pytest.raises(ValueError, match=r"'rows'.* row, standard or none"):
         normalize_features([[1.0]], "rows")
 
 

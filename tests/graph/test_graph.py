@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields
@@ -77,15 +78,11 @@ def test_an_adjacency_is_canonical(name: str) -> None:
 
 
 def test_repr_tells_what_the_inductive_split_cuts() -> None:
-    text = repr(build())
-    for part in (
-        "7 nodes, 6 edges, 2 classes, 3 features",
-        "2 labelled nodes, 3 edges",
-        "2 nodes, 1 edges",
-        "1 nodes, 0 edges",
-        "cuts 2 of the 6 edges",
-    ):
-        assert part in text
+    lines = repr(build()).splitlines()
+    numbers = [[int(number) for number in re.findall(r"\d+", line)] for line in lines]
+    assert numbers == [[7, 6, 2, 3], [2, 3], [2, 1], [1, 0], [2, 6]]
+    assert re.search(r"\b1 edge\b", lines[2])
+    assert re.search(r"\b1 node\b", lines[3])
 
 
 def test_a_graph_is_frozen_and_its_arrays_are_read_only() -> None:
@@ -242,9 +239,7 @@ def test_loops_and_repeats_are_counted_in_one_warning(adjacency: Any, loops: int
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         graph = build(adjacency=adjacency)
-    assert [str(w.message) for w in caught] == [
-        f"dropped {loops} self-loops and merged {repeats} repeated edges of adjacency"
-    ]
+    assert [re.findall(r"\d+", str(w.message)) for w in caught] == [[str(loops), str(repeats)]]
     assert caught[0].category is UserWarning
     assert edges_of(graph.adjacency) <= set(EDGES)
     assert graph.adjacency.diagonal().sum() == 0
@@ -312,7 +307,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     (
         {"adjacency": entries((0, 1, 1), (1, 0, 1), (2, 3, 1), (4, 5, 1))},
         ValueError,
-        r"not symmetric: 2 entries such as \(2, 3\).*adjacency\.maximum\(adjacency\.T\)",
+        r"not symmetric: entry \(2, 3\).* 2.*adjacency\.maximum\(adjacency\.T\)",
     ),
     (
         {"adjacency": entries((0, 1, 1), (1, 0, 1), (2, 3, 0.5), (3, 2, 0.5))},
@@ -329,9 +324,9 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"labels": labels_with(n3=np.inf)}, ValueError, "node 3 has label inf"),
     ({"labels": ["a"] * N}, TypeError, "must hold integers: number the classes"),
     ({"labels": 3}, TypeError, "labels is of type int"),
-    ({"labels": labels_with(n1=-1)}, ValueError, "train holds 1 nodes without a label.* node 1"),
+    ({"labels": labels_with(n1=-1)}, ValueError, "train holds 1 node without a label.* node 1"),
     ({"labels": labels_with(n3=-1, n4=-1)}, ValueError, "val holds 2 nodes without a label.* node 3"),
-    ({"labels": labels_with(n5=np.nan)}, ValueError, "test holds 1 nodes without a label.* node 5"),
+    ({"labels": labels_with(n5=np.nan)}, ValueError, "test holds 1 node without a label.* node 5"),
     ({"labels": labels_with(n2=9)}, ValueError, r"node 2 has label 9, but with 2 classes"),
     ({"labels": labels_with(n4=2), "n_classes": 2}, ValueError, r"node 4 has label 2.*as n_classes says"),
     # classes
@@ -343,9 +338,9 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     # splits
     ({"train": []}, ValueError, "train is empty"),
     ({"val": np.zeros(N, dtype=bool)}, ValueError, "val is empty"),
-    ({"val": [1, 3]}, ValueError, "train and val share 1 nodes.* node 1"),
+    ({"val": [1, 3]}, ValueError, "train and val share 1 node.* node 1"),
     ({"test": [0, 1, 5]}, ValueError, "train and test share 2 nodes.* node 0"),
-    ({"test": [4]}, ValueError, "val and test share 1 nodes.* node 4"),
+    ({"test": [4]}, ValueError, "val and test share 1 node.* node 4"),
     ({"train": [0, 1, 1]}, ValueError, "train names node 1 more than once"),
     ({"val": [3, 7]}, ValueError, r"val names node 7, but node numbers must lie in 0\.\.6"),
     ({"test": [-1]}, ValueError, r"test names node -1, but node numbers must lie in 0\.\.6"),

@@ -1,18 +1,20 @@
 """docs/reproduction.md: it equals what the generator writes, and it shows what the studies found."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from reproduction.bands import read_bands
 from reproduction.page import ROOT, page_of, publish
 
 from pcwinter.experiments import reproduce
-from pcwinter.experiments.figures import read_bands
 from pcwinter.experiments.output import read_table
 from pcwinter.experiments.study import Study, open_study
 from pcwinter.experiments.verdicts import CLAIMS
 
-quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model of all players")
+quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +82,9 @@ def test_the_page_in_the_repository_is_what_its_tables_say() -> None:
         rows = read_table(path.with_name(path.name.replace(".bands.", ".table.")))
         means = {method: found.mean.mean() for method, found in read_bands(path).bands.items()}
         assert means == pytest.approx({row["method"]: row["mean"] for row in rows}, abs=6e-5)
+
+
+def test_the_command_explains_itself() -> None:
+    run = subprocess.run([sys.executable, "-m", "reproduction", "--help"], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0
+    assert "STUDIES" in run.stdout

@@ -216,9 +216,12 @@ def test_somebody_elses_directory_is_refused_and_kept(values: pw.Values, tmp_pat
 
 def test_a_run_is_not_written_over(values: pw.Values, tmp_path: Path) -> None:
     write(values, tmp_path)
-    with pytest.raises(FileExistsError, match="resume=True"):
+    with pytest.raises(FileExistsError, match="already holds a run") as caught:
         write(values, tmp_path)
-    with pytest.raises(FileExistsError, match="already holds a run"):
+    assert "resume" not in str(caught.value)
+    with pytest.raises(ValueError, match="values is 3"):
+        write(3, tmp_path)  # type: ignore[arg-type]
+    with pytest.raises(FileExistsError, match="resume=True"):
         pw.run(graph(), tmp_path, head=HEAD, permutations=10)
 
 

@@ -12,9 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+AGAIN = "free some space or choose another directory, then repeat the call to continue"  # advice after a failed write
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a temporary file, flush it to disk and rename it, so that the file survives a power failure."""
+
+def replace_file(path: Path, content: bytes, advice: str = "") -> None:
+    """Write a temporary file, flush it to disk and rename it, so that the file survives a power failure.
+
+    If that fails, the error ends with `advice`.
+    """
     temporary = temporary_name(path)
     try:
         with temporary.open("wb") as file:
@@ -24,10 +29,9 @@ def replace_file(path: Path, content: bytes) -> None:
         temporary.replace(path)
         _flush_directory(path.parent)
     except OSError as error:
-        raise OSError(
-            f"could not write {path} ({error.strerror or error}), so it was left unchanged: free some space or choose "
-            "another directory, then repeat the call to continue"
-        ) from error
+        kept = "; the old file is unchanged" if path.is_file() else ""
+        end = f": {advice}" if advice else ""
+        raise OSError(f"could not write {path} ({error.strerror or error}){kept}{end}") from error
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray
-from pcwinter._util.checks import whole_number
+from pcwinter._util.checks import function, whole_number
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.node_game import NodeGame, node_game
 from pcwinter.baselines.ranking import Ranking
 from pcwinter.estimation.jobs import Pool
-from pcwinter.estimation.pools import Told, gather
+from pcwinter.estimation.pools import OnBlock, gather
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
@@ -29,7 +29,7 @@ def data_banzhaf(
     metric: str = "accuracy",
     seed: int = 0,
     workers: int | Pool = 1,
-    progress: Told | None = None,
+    progress: OnBlock | None = None,
 ) -> Ranking:
     """Data Banzhaf: mean utility of the random coalitions with a node, minus that of the coalitions without it.
 
@@ -40,7 +40,8 @@ def data_banzhaf(
     `workers` is the number of processes; it does not change the values. `progress(done, total)` is called as coalitions
     are evaluated.
     """
-    samples = whole_number("samples", samples, 2)
+    samples, seed = whole_number("samples", samples, 2), whole_number("seed", seed, 0)
+    function("progress", progress, "progress(done, total)")
     began = time.perf_counter()
     game = node_game(graph, head, hops=hops, metric=metric)
     found = gather(workers, Coalitions(game, seed), samples, COALITIONS, progress)

@@ -7,7 +7,7 @@ import numpy as np
 from pcwinter._util.arrays import FloatArray
 from pcwinter._util.checks import whole_number
 from pcwinter.baselines.ranking import Ranking
-from pcwinter.graph.graph import Graph
+from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import propagate
 
 
@@ -19,6 +19,7 @@ def knn_shapley(graph: Graph, *, hops: int = 2, k: int = 5) -> Ranking:
 
         s_n = [y_n = y] min(k, n) / (k n),   s_i = s_(i+1) + ([y_i = y] - [y_(i+1) = y]) min(k, i) / (k i).
     """
+    check_graph(graph)
     k, hops = whole_number("k", k, 1), whole_number("hops", hops, 1)
     began = time.perf_counter()
     rows = propagate(graph.training, graph.features, hops)[graph.train]

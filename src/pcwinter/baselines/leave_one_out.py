@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import FloatArray, IntArray
+from pcwinter._util.checks import function
 from pcwinter._util.compiled import compiled
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.node_game import (
@@ -36,7 +37,7 @@ from pcwinter.baselines.node_game import (
 )
 from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
 from pcwinter.estimation.jobs import Pool
-from pcwinter.estimation.pools import Told, gather
+from pcwinter.estimation.pools import OnBlock, gather
 from pcwinter.game.metrics import measure
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.propagation import normalized
@@ -53,7 +54,7 @@ def leave_one_out_nodes(
     hops: int = 2,
     metric: str = "accuracy",
     workers: int | Pool = 1,
-    progress: Told | None = None,
+    progress: OnBlock | None = None,
 ) -> Ranking:
     """Leave-one-out values of nodes: U(training graph) - U(training graph without the node).
 
@@ -61,7 +62,7 @@ def leave_one_out_nodes(
     steps. `metric` is a name in METRICS. `workers` is the number of processes; it does not change the values.
     `progress(done, total)` is called as nodes are evaluated.
     """
-    return _left_out(graph, head, hops, metric, near_nodes(graph, hops), workers, progress)
+    return _leave_one_out(graph, head, hops, metric, near_nodes(graph, hops), workers, progress)
 
 
 def leave_one_out_edges(
@@ -71,7 +72,7 @@ def leave_one_out_edges(
     hops: int = 2,
     metric: str = "accuracy",
     workers: int | Pool = 1,
-    progress: Told | None = None,
+    progress: OnBlock | None = None,
 ) -> Ranking:
     """Leave-one-out values of edges: U(training graph) - U(training graph without the edge).
 
@@ -79,20 +80,21 @@ def leave_one_out_edges(
     steps. `metric` is a name in METRICS. `workers` is the number of processes; it does not change the values.
     `progress(done, total)` is called as edges are evaluated.
     """
-    return _left_out(graph, head, hops, metric, all_edges(graph), workers, progress)
+    return _leave_one_out(graph, head, hops, metric, all_edges(graph), workers, progress)
 
 
 @one_thread()
-def _left_out(
+def _leave_one_out(
     graph: Graph,
     head: str | Ridge | Softmax,
     hops: int,
     metric: str,
     items: IntArray,
     workers: int | Pool,
-    progress: Told | None,
+    progress: OnBlock | None,
 ) -> Ranking:
-    """Leave out each of `items`. Degrees of nodes K steps away matter, so the game reaches one step further."""
+    """Values of all `items`. Degrees of nodes K steps away matter, so the game reaches one step further."""
+    function("progress", progress, "progress(done, total)")
     game = node_game(graph, head, hops=hops, metric=metric, reach=hops + 1)
     inside = np.isin(items, game.nodes)
     if items.ndim == 2:

@@ -23,7 +23,7 @@ from pcwinter._util.compiled import compiled, inlined
 from pcwinter.game.metrics import TIE, Metric, class_ends, find_metric, measure, whole
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import contribution_tree
-from pcwinter.graph.graph import Graph
+from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import propagate, propagate_to
 from pcwinter.heads.graph_game import graph_game
 from pcwinter.heads.ridge.head import CHUNK, Ridge, inverse_norm, solve
@@ -337,6 +337,7 @@ def node_game(
     of a labelled node (default `hops`). A walk is truncated when its utility stays within
     `tolerance * |U(all) - U(empty)|` of U(all).
     """
+    check_graph(graph)
     head, chosen = complete_head(graph, head, hops, metric), find_metric(metric)
     hops = whole_number("hops", hops, 1)
     depths = steps_to_labelled(graph, hops if reach is None else reach)

@@ -7,9 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import FloatArray, IntArray
-from pcwinter._util.checks import one_of, whole_number
+from pcwinter._util.checks import instance, one_of, whole_number
 from pcwinter.baselines.node_game import steps_to_labelled
-from pcwinter.graph.graph import Graph
+from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.values import Values
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Ranking:
 
     def best_first(self, seed: int = 0) -> IntArray:
         """(m,) positions from most to least valuable. `seed` breaks ties at random: many values are exactly 0."""
+        seed = whole_number("seed", seed, 0)
         shuffled = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,))).permutation(len(self.value))
         return shuffled[np.argsort(-self.value[shuffled], kind="stable")]
 
@@ -55,6 +56,7 @@ def of_values(values: Values, level: str, method: str) -> Ranking:
     `values` is the result of `value`. `level` is "own", "path", "edge", "edge path" or "edge by class". `method` is the
     name of the ranking.
     """
+    instance("values", values, Values, "the result of pcwinter.value")
     tree, done, within = values.tree, values.estimate, one_of("level", level, RANKINGS) == "edge by class"
     items = tree.edges if level.startswith("edge") else tree.nodes
     value = values.edges_within_class() if within else done.mean(level)
@@ -65,10 +67,12 @@ def of_values(values: Values, level: str, method: str) -> Ranking:
 
 def near_nodes(graph: Graph, hops: int) -> IntArray:
     """Sorted node numbers of the nodes of `graph` within `hops` steps of a labelled node: those that have players."""
+    check_graph(graph)
     return np.flatnonzero(steps_to_labelled(graph, whole_number("hops", hops, 1)) >= 0)
 
 
 def all_edges(graph: Graph) -> IntArray:
     """(m, 2) edges of the training graph of `graph`, source < target."""
+    check_graph(graph)
     upper = sp.triu(graph.training, format="coo")
     return np.stack([upper.row, upper.col], axis=1).astype(np.int64)

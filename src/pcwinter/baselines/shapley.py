@@ -10,7 +10,7 @@ from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.checks import number
 from pcwinter.baselines.node_game import node_game
 from pcwinter.baselines.ranking import Ranking
-from pcwinter.estimation.estimator import Estimate, estimate
+from pcwinter.estimation.estimator import Estimate, check_sampling, estimate
 from pcwinter.estimation.jobs import Pool
 from pcwinter.estimation.stopping import USUAL, Progress, Rule
 from pcwinter.game.protocol import Game, Order, Preparable, Walk
@@ -42,6 +42,7 @@ def data_shapley(
     orders.
     """
     tolerance = number("tolerance", tolerance, zero=True)
+    check_sampling(stop, seed, progress)
     game = node_game(graph, head, hops=hops, metric=metric, tolerance=tolerance)
     done = estimate(game, Free(game.n_players), stop, seed=seed, workers=workers, progress=progress)
     return sampled_ranking("data-shapley", game.nodes, done)
@@ -69,6 +70,7 @@ def beta_shapley(
     every block of orders.
     """
     alpha, beta = number("alpha", alpha), number("beta", beta)
+    check_sampling(stop, seed, progress)
     game = node_game(graph, head, hops=hops, metric=metric)
     weighted = Weighted(game, beta_weights(game.n_players, alpha, beta))
     done = estimate(weighted, Free(game.n_players), stop, seed=seed, workers=workers, progress=progress)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray
+from pcwinter._util.checks import whole_number
 from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
 from pcwinter.graph.graph import Graph
 
@@ -15,6 +16,7 @@ def random_nodes(graph: Graph, *, hops: int = 2, seed: int = 0) -> Ranking:
 
     `graph` is the graph. Nodes within `hops` steps of a labelled node get values. `seed` determines the values.
     """
+    seed = whole_number("seed", seed, 0)
     return _plain("random", near_nodes(graph, hops), lambda nodes: np.random.default_rng(seed).random(len(nodes)))
 
 
@@ -33,6 +35,7 @@ def random_edges(graph: Graph, *, seed: int = 0) -> Ranking:
 
     `graph` is the graph. `seed` determines the values.
     """
+    seed = whole_number("seed", seed, 0)
     return _plain("random", all_edges(graph), lambda edges: np.random.default_rng(seed).random(len(edges)))
 
 

@@ -16,6 +16,12 @@ from pcwinter.cli.value import value
 
 EXPECTED = (ValueError, TypeError, OSError, FloatingPointError, RuntimeError, MemoryError)  # reported in one sentence
 
+KINDS: dict[type[OSError], str] = {  # what the path is
+    IsADirectoryError: "is a directory, expected a file",
+    FileExistsError: "is a file, expected a directory",
+    NotADirectoryError: "is below a file, expected a directory",
+}
+
 
 class InOrder(click.Group):
     """A group that lists its commands in the order in which they are used."""
@@ -61,7 +67,8 @@ def main(arguments: list[str] | None = None) -> int:
             traceback.print_exc()
         sentence = as_options(" ".join(str(error).split())) or type(error).__name__
         if isinstance(error, OSError) and error.strerror and error.filename is not None:
-            sentence = f"{error.filename} cannot be used ({error.strerror.lower()}): check or change the path"
+            sentence = f"{error.filename} {KINDS.get(type(error)) or f'cannot be used ({error.strerror.lower()})'}"
+            sentence += ": check or change the path"
         return _complain(f"pcwinter: {sentence}")
     return int(code or 0)
 

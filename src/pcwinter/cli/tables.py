@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray
-from pcwinter._util.checks import whole_number
+from pcwinter._util.checks import count, whole_number
 from pcwinter.graph.io.datasets import DATASETS, location
 from pcwinter.runs.read import Run
 from pcwinter.values import utilities
@@ -78,12 +78,14 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
             far = pair.loc[size.sort_values(ascending=False, kind="stable").index].head(top)
             far = far[far["A - B"] != 0]
             how = "in standard errors" if known else "without error bars, because a run has only one order"
-            table = f"The {len(far):,} {things} that differ most, {how}\n{text(far)}"
+            most = f"{count(len(far), things[:-1])} that {'differs' if len(far) == 1 else 'differ'} most"
+            table = f"The {most}, {how}\n{text(far)}"
             lines.append(table if len(far) else f"All {len(pair):,} {things} have the same values.")
-    note = ""
-    if a.story["asked"].get("seed") is not None and "seed" not in different:
-        note = " Both runs have the same seed, so their errors are not independent."
-    lines.append(f"The error of a difference is the root of the sum of the squared standard errors.{note}")
+    if any((pair["A - B"] != 0).any() for pair in pairs.values()):
+        note = ""
+        if a.story["asked"].get("seed") is not None and "seed" not in different:
+            note = " Both runs have the same seed, so their errors are not independent."
+        lines.append(f"The stderr of A - B combines the standard errors of both runs.{note}")
     return "\n\n".join(lines)
 
 
@@ -197,7 +199,7 @@ def _agreement(pair: "pd.DataFrame") -> Mapping[str, str]:
         rows[f"in both best {share:.0%}"] = f"{shared:,} of {k:,}"
     rows["root mean square difference"] = f"{np.sqrt(np.mean((a - b) ** 2)):.5f}"
     if len(size):
-        rows["the same in standard errors"] = f"{np.sqrt(np.mean(size**2)):.2f}"
+        rows["root mean square difference, in standard errors"] = f"{np.sqrt(np.mean(size**2)):.2f}"
         rows["differ by over 2 standard errors"] = f"{np.mean(size > 2):.1%} (by chance 4.6%)"
     return rows
 

@@ -137,7 +137,7 @@ class Display:
 
     def _heard(self, which: int) -> None:
         if self.signal:
-            self.say(f"Stopped at once: {self.again} continues from the last checkpoint.")
+            self.say(f"Stopped. Continue from the last checkpoint with {self.again}.")
             os._exit(128 + which)
         self.signal = which
         self.say("Stopping after the current block of orders, which will be saved. Press Ctrl-C again to stop at once.")

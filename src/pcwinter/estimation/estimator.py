@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import FloatArray, Incidence
+from pcwinter._util.checks import count, function, instance, one_of, whole_number
 from pcwinter._util.threads import one_thread
 from pcwinter.estimation.jobs import Pool, blocks
 from pcwinter.estimation.moments import Moments, Tally
@@ -42,16 +43,20 @@ class Estimate:
     exact: bool = False
 
     def __repr__(self) -> str:
-        return f"Estimate of {len(self.mean()):,} players from {self.tally.orders:,} orders. {self.status}"
+        players, orders = count(len(self.mean()), "player"), count(self.tally.orders, "order")
+        return f"Estimate of {players} from {orders}. {self.status}"
 
     def mean(self, level: str = "player") -> FloatArray:
-        """Values of a level in plain numbers."""
-        return self.tally.levels[level].mean(self.unit)
+        """Values of a level in plain numbers; `level` is "player" or a name in the `levels` of `estimate`."""
+        return self._moments(level).mean(self.unit)
 
     def stderr(self, level: str = "player") -> FloatArray:
-        """Standard errors from the sampling of orders; 0 when all orders were enumerated."""
-        moments = self.tally.levels[level]
+        """Standard errors from the sampling of orders, for a `level` as in `mean`; 0 if all orders were enumerated."""
+        moments = self._moments(level)
         return np.zeros(len(moments.total)) if self.exact else moments.stderr(self.unit)
+
+    def _moments(self, level: str) -> Moments:
+        return self.tally.levels[one_of("level", level, self.tally.levels)]
 
 
 def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[str] = ()) -> Tally:
@@ -201,7 +206,11 @@ def estimate(
     gets a value, the sum of its players. `seed` is the seed of the orders. `workers` is the number of processes; it
     does not change the values. `progress(now)` is called after every block of orders.
     """
-    sample = Sample(game, draw, levels or {}, seed, watch=watch)
+    _check_game(game)
+    if not callable(draw):
+        raise ValueError(f"draw is {draw!r}, expected a function that draws an order, such as pcwinter.sampler(tree)")
+    check_sampling(stop, seed, progress)
+    sample = Sample(game, draw, levels or {}, seed, watch=one_of("watch", watch, ["player", *(levels or ())]))
     with closing(states(sample, limit=stop.limit, workers=workers)) as found:
         for state in found:
             now = sample.progress(state)
@@ -215,10 +224,23 @@ def estimate(
 @one_thread()
 def exact(game: Game, orders: Iterable[Order], *, levels: Levels | None = None) -> Estimate:
     """Exact values of `game` from all its `orders`, each equally likely; `levels` is as in `estimate`."""
+    _check_game(game)
     began = time.perf_counter()
     total = tally(game, orders, levels or {})
     status = f"All {total.orders:,} orders were enumerated: the values are exact."
     return Estimate(total, game.unit, status, time.perf_counter() - began, np.empty(0), exact=True)
+
+
+def check_sampling(stop: object, seed: object, progress: object) -> None:
+    """Raise an error about these arguments of `estimate` before any work is done."""
+    instance("stop", stop, Rule, "a rule such as pcwinter.stopping.converged()")
+    whole_number("seed", seed, 0)
+    function("progress", progress, "progress(now)")
+
+
+def _check_game(game: object) -> None:
+    if not callable(getattr(game, "walk", None)):  # the other attributes may take long to compute
+        raise ValueError(f"game is {game!r}, expected a pcwinter.Game, with n_players, unit, empty and walk")
 
 
 def bootstrap_stderr(detail: FloatArray, orders: int, replicates: int, seed: int) -> FloatArray:

@@ -10,7 +10,7 @@ from pcwinter._util.checks import whole_number
 from pcwinter.estimation.jobs import Block, Job, Pool, T, blocks
 from pcwinter.estimation.processes import Processes
 
-Told: TypeAlias = Callable[[int, int], None]  # (done, total)
+OnBlock: TypeAlias = Callable[[int, int], None]  # (done, total)
 
 
 class Here:
@@ -40,12 +40,12 @@ def open_pool(workers: int | Pool) -> Iterator[Pool]:
             pool.end()
 
 
-def gather(workers: int | Pool, job: Job[T], n: int, size: int, told: Told | None = None) -> list[T]:
-    """The job's answers for the numbers below n, in blocks of `size`; `told(done, n)` is called after each block."""
+def gather(workers: int | Pool, job: Job[T], n: int, size: int, progress: OnBlock | None = None) -> list[T]:
+    """The job's answers for the numbers below n, in blocks of `size`; calls `progress(done, n)` after each block."""
     found: list[T] = []
     with open_pool(workers) as pool, closing(pool.run(job, blocks(n, size))) as answers:
         for answer in answers:
             found.append(answer)
-            if told is not None:
-                told(min(len(found) * size, n), n)
+            if progress is not None:
+                progress(min(len(found) * size, n), n)
     return found

@@ -36,7 +36,7 @@ MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": st
 BLOCK, SIZE = struct.Struct("<qq"), struct.Struct("<q")
 
 Answer: TypeAlias = tuple[Any, BaseException | None]
-Request: TypeAlias = tuple[Block, "SimpleQueue[Answer]"]  # and where the answer goes
+Task: TypeAlias = tuple[Block, "SimpleQueue[Answer]"]  # and where the answer goes
 
 
 class Processes:
@@ -45,7 +45,7 @@ class Processes:
     def __init__(self, n: int, folder: Path) -> None:
         self.folder = folder
         self.workers: list[Worker] = []
-        self.asked: SimpleQueue[Request | None] = SimpleQueue()  # None means that there are no more
+        self.asked: SimpleQueue[Task | None] = SimpleQueue()  # None means that there are no more
         try:
             for k in range(n):
                 self.workers.append(Worker(folder, folder / f"worker-{k}.log"))
@@ -103,7 +103,7 @@ class Worker:
         self.ended = False
         self.process = self._start()
 
-    def serve(self, asked: "SimpleQueue[Request | None]") -> None:
+    def serve(self, asked: "SimpleQueue[Task | None]") -> None:
         """Answer requests, in a thread that waits for the process, until None arrives; leave None for other workers."""
         for block, answered in iter(asked.get, None):
             try:

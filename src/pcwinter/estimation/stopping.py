@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray
-from pcwinter._util.checks import number, whole_number
+from pcwinter._util.checks import count, instance, number, whole_number
+
+__all__ = [
+    "at_most",
+    "converged",
+    "evaluations",
+    "largest_stderr",
+    "permutations",
+    "rank_stability",
+    "seconds",
+]
 
 WINDOW = 20  # orders between the two estimates that `converged` compares
 
@@ -50,12 +60,15 @@ class Rule:
     settings: dict[str, float] = field(default_factory=dict)
 
     def __or__(self, other: "Rule") -> "Rule":
+        _check_rule(other)
         limits = [rule.limit for rule in (self, other) if rule.limit is not None]
         return Rule(
             lambda p: self.check(p) or other.check(p), min(limits, default=None), self.settings | other.settings
         )
 
     def __and__(self, other: "Rule") -> "Rule":
+        _check_rule(other)
+
         def check(p: Progress) -> str | None:
             first, second = self.check(p), other.check(p)
             return f"{first} {second}" if first and second else None
@@ -65,10 +78,17 @@ class Rule:
         return Rule(check, limit, self.settings | other.settings)
 
 
+def _check_rule(other: object) -> None:
+    if not isinstance(other, Rule):
+        raise TypeError(
+            f"a rule is combined with {other!r}, expected another rule, such as pcwinter.stopping.seconds(60)"
+        )
+
+
 def permutations(n: int) -> Rule:
     """Draw exactly `n` orders."""
     n = whole_number("permutations", n, 1)
-    sentence = f"All {n:,} requested orders were drawn."
+    sentence = "The requested order was drawn." if n == 1 else f"All {n:,} requested orders were drawn."
     return Rule(lambda p: sentence if p.orders >= n else None, n, {"permutations": n})
 
 
@@ -76,7 +96,8 @@ def at_most(n: int) -> Rule:
     """Stop after `n` orders, even if no other rule is met."""
     n = whole_number("max_permutations", n, 1)
     sentence = (
-        f"The limit of {n:,} orders was reached before any other rule was met: raise it, or loosen the other rules."
+        f"The limit of {count(n, 'order')} was reached before any other rule was met: "
+        "raise it, or loosen the other rules."
     )
     return Rule(lambda p: sentence if p.orders >= n else None, n, {"max_permutations": n})
 
@@ -86,7 +107,7 @@ def seconds(limit: float) -> Rule:
     limit = number("seconds", limit)
 
     def check(p: Progress) -> str | None:
-        done = f"The time limit of {limit:g} seconds was reached after {p.orders:,} orders."
+        done = f"The time limit of {limit:g} seconds was reached after {count(p.orders, 'order')}."
         return done if p.seconds >= limit else None
 
     return Rule(check, settings={"max_seconds": limit})
@@ -185,8 +206,7 @@ def choose(
     }
     given = {name: option for name, option in given.items() if option is not None}
     if stop is not None:
-        if not isinstance(stop, Rule):
-            raise ValueError(f"stop is {stop!r}, expected a rule such as pcwinter.stopping.converged()")
+        instance("stop", stop, Rule, "a rule such as pcwinter.stopping.converged()")
         if given:
             raise ValueError(f"{next(iter(given))} and stop both say when to stop: pass only one of them")
         return stop

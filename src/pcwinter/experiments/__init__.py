@@ -28,7 +28,12 @@ COSTS = ("counts", "efficiency")  # experiments without curves and figures
 
 
 def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | None = None) -> Iterator[str]:
-    """Run an experiment, or `all`, write its files into the study's directory, and yield each outcome as text."""
+    """Run an experiment, write its files into the directory of the study, and yield each outcome as text.
+
+    `study` is the result of `open_study`. `name` is the name of an experiment, or "all". `which` selects the nodes that
+    drop-nodes drops: "unlabelled", "labelled" or "mixed". `seeds` is the number of repetitions; by default 10 where
+    they take seconds, otherwise 3.
+    """
     seeds = study.enough if seeds is None else whole_number("seeds", seeds, 1)
     if which != "unlabelled" and name != "drop-nodes":
         raise ValueError(f"which={which!r} applies to drop-nodes only, not to {name}: leave it out")

@@ -5,13 +5,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pcwinter._util.files import replace_file
+from pcwinter._util.files import AGAIN, replace_file
 
 
 def keep(path: Path, found: Any) -> None:
     """Store a result made of numbers, strings, lists and dictionaries."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, json.dumps({"found": found, "sha256": _digest(found)}).encode())
+    replace_file(path, json.dumps({"found": found, "sha256": _digest(found)}).encode(), AGAIN)
 
 
 def kept(path: Path) -> Any:

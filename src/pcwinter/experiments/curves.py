@@ -6,8 +6,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import FloatArray, IntArray
+from pcwinter._util.checks import one_of
 from pcwinter.baselines.ranking import Ranking, all_edges
-from pcwinter.estimation.pools import Told, gather
+from pcwinter.estimation.pools import OnBlock, gather
 from pcwinter.experiments.judge import Judge
 from pcwinter.graph.graph import Graph
 
@@ -60,8 +61,7 @@ def droppable(graph: Graph, ranking: Ranking, which: str, seed: int) -> IntArray
 
 def to_drop(graph: Graph, nodes: IntArray, which: str) -> IntArray:
     """The nodes among `nodes` that an experiment drops."""
-    if which not in WHICH:
-        raise ValueError(f"which is {which!r}, expected {', '.join(WHICH)}")
+    one_of("which", which, WHICH)
     labelled = np.isin(nodes, graph.train)
     if which == "mixed":
         return nodes
@@ -90,7 +90,7 @@ def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> Int
 
 
 def judged(
-    judge: Judge, best_first: IntArray, points: int = POINTS, workers: int = 1, progress: Told | None = None
+    judge: Judge, best_first: IntArray, points: int = POINTS, workers: int = 1, progress: OnBlock | None = None
 ) -> Curve:
     """The curve of dropping nodes, or adding edges, in this order."""
     counts = steps(len(best_first), points)

@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import BoolArray, Sparse
-from pcwinter._util.checks import whole_number
+from pcwinter._util.checks import instance, one_of, whole_number
 from pcwinter.game.metrics import predictions
-from pcwinter.graph.graph import Graph
+from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import propagate, propagate_to
 from pcwinter.heads.softmax import Softmax, fit_scores, softmax_for
 
@@ -18,12 +18,17 @@ ON = ("test", "validation")
 
 
 class Judge:
-    """Scores training graphs on the test or validation nodes of a graph."""
+    """Scores training graphs on the test or validation nodes of a graph.
+
+    `graph` is the graph. `hops` is the number of propagation steps. `head` is the `Softmax` that is trained; by default
+    the one for this graph. `on` is "test" or "validation": the nodes that are scored.
+    """
 
     def __init__(self, graph: Graph, *, hops: int = 2, head: Softmax | None = None, on: str = "test") -> None:
         """Compute the representations of the scored nodes, which do not depend on the training graph."""
-        if on not in ON:
-            raise ValueError(f"on is {on!r}, expected {' or '.join(ON)}")
+        check_graph(graph)
+        instance("head", head, (Softmax, type(None)), "a pcwinter.Softmax(...), or None for the usual one")
+        one_of("on", on, ON)
         held_out, self.nodes = (graph.testing, graph.test) if on == "test" else (graph.validation, graph.val)
         if not len(self.nodes):
             raise ValueError(
@@ -60,5 +65,9 @@ class Judge:
 
 
 def judge(graph: Graph, *, hops: int = 2, training: Sparse | None = None, head: Softmax | None = None) -> float:
-    """Accuracy on the test nodes; `training` replaces the adjacency of the training graph."""
+    """Accuracy on the test nodes.
+
+    `graph` is the graph. `hops` is the number of propagation steps. `training` replaces the adjacency of the training
+    graph. `head` is the `Softmax` that is trained; by default the one for this graph.
+    """
     return Judge(graph, hops=hops, head=head).accuracy(training=training)

@@ -2,39 +2,52 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
-from pcwinter._util.checks import whole_number
+from pcwinter._util.checks import count, function, one_of, whole_number
 from pcwinter._util.csv_files import find_fault, records
 from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
 from pcwinter.baselines.simple import degree, random_edges, random_nodes
 from pcwinter.estimation.display import now_and_then
-from pcwinter.experiments.curves import Curve, addable, droppable, dropped, judged, to_drop
+from pcwinter.experiments.curves import WHICH, Curve, addable, droppable, dropped, judged, to_drop
 from pcwinter.experiments.figures import check_figures
-from pcwinter.experiments.judge import Judge
+from pcwinter.experiments.judge import ON, Judge
 from pcwinter.experiments.output import Outcome, edges_summary, file_name, markdown, write
-from pcwinter.graph.graph import Graph
+from pcwinter.graph.graph import Graph, check_graph
 
 
 def judge_file(
-    file: Path,
+    file: str | PathLike[str],
     graph: Graph,
     dataset: str,
     which: str = "unlabelled",
-    out: Path | None = None,
+    out: str | PathLike[str] | None = None,
     column: str = "value",
     on: str = "test",
     seeds: int = 3,
     workers: int = 1,
     say: Callable[[str], None] | None = None,
 ) -> str:
-    """A table that summarizes the curve of the values in `file`, next to the curves of random values and of degrees.
+    """A table that summarises the curve of the values in `file`, next to the curves of random values and of degrees.
 
-    Ties are broken at random, with `seeds` seeds. The curves and a figure are written into `out`, if given. `say` is
-    called with messages about the progress.
+    - `file`: a CSV file with the columns node and value, or source, target and value.
+    - `graph`: the graph that the file is about, and `dataset` its name in titles.
+    - `which`: nodes that are dropped, "unlabelled", "labelled" or "mixed".
+    - `out`: a directory for the curves and a figure; nothing is written by default.
+    - `column`: the column of `file` with the values.
+    - `on`: the graph to score on, "test" or "validation".
+    - `seeds`: number of seeds; ties are broken at random.
+    - `workers`: number of processes; it changes only the time.
+    - `say(sentence)`: called with messages about the progress.
     """
+    file, out = Path(file), None if out is None else Path(out)
+    check_graph(graph)
+    one_of("which", which, WHICH)
+    one_of("on", on, ON)
+    function("say", say, "say(sentence)")
     seeds, workers = whole_number("seeds", seeds, 1), whole_number("workers", workers, 1)
     if out is not None:
         check_figures()
@@ -51,6 +64,8 @@ def judge_file(
     title = f"{dataset} judge {ranking.method}{'' if which == 'unlabelled' else f' {which}'}"
     outcome = Outcome(title if on == "test" else f"{title} on {on}", x="edges added" if edges else dropped(which))
     if out is not None:
+        if out.exists() and not out.is_dir():
+            raise FileExistsError(f"{out} is a file, expected a directory: choose another path")
         out.mkdir(parents=True, exist_ok=True)
         if taken := sorted(path.name for path in out.iterdir() if path.name.startswith(f"{file_name(outcome.name)}.")):
             raise FileExistsError(f"{out} already contains {taken[0]}: choose another directory, or move the file away")
@@ -78,7 +93,7 @@ def _all(ranking: Ranking, graph: Graph) -> tuple[Ranking, str]:
     value = np.zeros(len(every))
     value[np.searchsorted(every @ [n, 1], ranking.items @ [n, 1])] = ranking.value
     missing = len(every) - len(ranking.items)
-    text = f"\n\n{missing:,} edges are missing from the file and get the value 0." if missing else ""
+    text = f"\n\n{_missing(missing, 'edge')}" if missing else ""
     return Ranking(ranking.method, every, value, np.full(len(every), np.nan)), text
 
 
@@ -88,15 +103,22 @@ def _near(ranking: Ranking, graph: Graph, which: str, file: Path) -> tuple[Ranki
     dropped = to_drop(graph, near, which)
     if not np.isin(ranking.items, dropped).any():
         raise ValueError(
-            f"{file} contains none of the {len(dropped):,} nodes that which={which!r} drops: choose other nodes"
+            f"{file} contains none of the {count(len(dropped), 'node')} that which={which!r} drops: choose other nodes"
         )
     value = np.zeros(graph.n_nodes)
     value[ranking.items] = ranking.value
     outside, missing = int((~np.isin(ranking.items, near)).sum()), int((~np.isin(dropped, ranking.items)).sum())
-    text = f"\n\n{missing:,} nodes are missing from the file and get the value 0." if missing else ""
+    text = f"\n\n{_missing(missing, 'node')}" if missing else ""
     if outside:
-        text += f"\n\n{outside:,} nodes of the file are ignored: they are more than two steps from every labelled node."
+        verb, far = ("is", "it is") if outside == 1 else ("are", "they are")
+        text += f"\n\n{count(outside, 'node')} of the file {verb} ignored: "
+        text += f"{far} more than two steps from every labelled node."
     return Ranking(ranking.method, near, value[near], np.full(len(near), np.nan)), text
+
+
+def _missing(n: int, thing: str) -> str:
+    verbs = "is missing from the file and gets" if n == 1 else "are missing from the file and get"
+    return f"{count(n, thing)} {verbs} the value 0."
 
 
 def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
@@ -107,6 +129,8 @@ def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
     """
     if column in ("", "node", "source", "target"):
         raise ValueError(f"the column {column!r} holds no values: name the column that does, such as value")
+    if file.is_dir():
+        raise IsADirectoryError(f"{file} is a directory, expected a CSV file: name the file in it")
     lines = records(file)
     columns = [name.strip() for name in next(lines, (0, []))[1]]
     keys = ["source", "target"] if {"source", "target"} <= set(columns) else ["node"]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from pcwinter._util.csv_files import csv_text, records
-from pcwinter._util.files import replace_file
+from pcwinter._util.files import AGAIN, replace_file
 from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.figures import Drawing, band, draw
 
@@ -28,7 +28,7 @@ class Outcome:
     notes: list[str] = field(default_factory=list)  # sentences that help to read the tables
 
     def add(self, method: str, seed: int, curve: Curve) -> None:
-        """Add a curve."""
+        """Add the `curve` of a `method` and `seed`."""
         self.curves.setdefault(method, {})[seed] = curve
 
     @property
@@ -39,7 +39,7 @@ class Outcome:
         )
 
     def summary(self, *, rebound: bool = True) -> list[Row]:
-        """One row per method: the mean of the curve, the mean of its first fifth, and its rebound at the end."""
+        """One row per method: the mean of the curve, the mean of its first fifth and, if `rebound`, its final rise."""
         rows = []
         for method, by_seed in self.curves.items():
             curves = list(by_seed.values())
@@ -97,7 +97,7 @@ def write(outcome: Outcome, out: Path) -> list[Path]:
         files[f"{stem}.notes.md"] = ("\n".join(outcome.notes) + "\n").encode()
     (out / f"{stem}.notes.md").unlink(missing_ok=True)  # an earlier run may have left notes
     for name, content in files.items():
-        replace_file(out / name, content)
+        replace_file(out / name, content, AGAIN)
     return [out / name for name in files]
 
 

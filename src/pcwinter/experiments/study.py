@@ -10,14 +10,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from importlib import metadata
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pcwinter._util.arrays import IntArray
-from pcwinter._util.checks import did_you_mean, number, whole_number
-from pcwinter._util.files import lock, replace_file, temporary_name
+from pcwinter._util.checks import did_you_mean, number, one_of, whole_number
+from pcwinter._util.files import AGAIN, lock, replace_file, temporary_name
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes
 from pcwinter.baselines.node_game import complete_head, node_game
@@ -96,7 +97,10 @@ class Study:
         return sha256(json.dumps([self.fingerprint, LEVELS]).encode()).hexdigest()[:8]
 
     def title(self, experiment: str, *, judged: bool = True) -> str:
-        """The title of an outcome; the ridge head and the test graph are not mentioned."""
+        """The title of an outcome of an `experiment`; the ridge head and the test graph are not mentioned.
+
+        `judged` says whether the outcome was scored on a graph.
+        """
         head = "" if self.head == "ridge" else self.head
         where = _where(self.on) if judged else ""
         return " ".join(part for part in (self.dataset, experiment, head, where) if part)
@@ -112,7 +116,7 @@ class Study:
         return 3 if self.quick or self.head == "softmax" or self.graph.n_nodes > MANY else 10
 
     def say(self, sentence: str) -> None:
-        """Report progress to the user."""
+        """Show the user a `sentence` about the progress."""
         if not self.quiet:
             Display().say(f"{self.dataset}{self.split}: {sentence}")
 
@@ -143,10 +147,10 @@ class Study:
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
         }
-        replace_file(self.out / STUDY[self.head != "ridge"], json.dumps(facts, indent=2).encode())
+        replace_file(self.out / STUDY[self.head != "ridge"], json.dumps(facts, indent=2).encode(), AGAIN)
 
     def fresh(self, seed: int) -> "Study":
-        """The same study on a new random split; its results are stored in the same directory."""
+        """The same study on a new random split, drawn with `seed`; its results are stored in the same directory."""
         graph, split = fresh_split(self.graph, FRESH + seed), f", split {FRESH + seed}"
         return replace(self, graph=graph, split=split, _last=None)
 
@@ -176,7 +180,10 @@ class Study:
         truncation: Sequence[float] | None = None,
         permutations: int | None = None,
     ) -> Values:
-        """Values of PC-Winter, or of a variant with other orders, truncation or number of orders."""
+        """Values of PC-Winter, or of a variant with other `orders`, `truncation` or number of orders, `permutations`.
+
+        `seed` determines the orders.
+        """
         ratios = self.truncation if truncation is None else tuple(truncation)
         ratios = ratios if orders == "dfs" else ()
         if permutations is None and self.quick:
@@ -205,7 +212,11 @@ class Study:
         return values
 
     def pc_winter(self, level: str, seed: int, *, method: str | None = None, **options: Any) -> Ranking:
-        """The ranking by own, path or edge values; see `values` for the options."""
+        """The ranking by own, path or edge values.
+
+        `level` is as in `of_values`. `seed` and the `options` are those of `values`. `method` is the name of the
+        ranking.
+        """
         name = method or f"PC-Winter ({level})"
         given = {option: value for option, value in options.items() if value is not None}
         return self._once(
@@ -213,16 +224,20 @@ class Study:
         )
 
     def data_shapley(self, seed: int, *, most: int | None = None, time_limit: float | None = None) -> Ranking:
-        """Data Shapley by the common stopping rule, or with a budget of evaluations or seconds instead."""
+        """Data Shapley by the common stopping rule, or with a budget instead.
+
+        `seed` determines the orders. The budget is `most` evaluations, or `time_limit` seconds.
+        """
         rule, budget = self.rule, ""
         if most is not None:
             rule, budget = evaluations(most), f"{most} evaluations"
         elif time_limit is not None:
             rule, budget = seconds(time_limit), f"{time_limit} s"
         about = file_name(self.head, budget, f"seed {seed}")
+        short = budget if time_limit is None or most is not None else f"{float(f'{time_limit:.3g}'):g} s"
 
         def make() -> Ranking:
-            folder = self.out / "runs" / file_name("data-shapley", about, self._bound)
+            folder = self.out / "runs" / file_name("data-shapley", self.head, short, f"seed {seed}", self._bound)
             folder.mkdir(parents=True, exist_ok=True)
             checkpoints = Checkpoints(folder, self._about(about))
             begin, _ = checkpoints.load()
@@ -246,7 +261,7 @@ class Study:
         return self._once("Data Shapley", seed, make, about)
 
     def baseline(self, method: str, seed: int) -> Ranking:
-        """A baseline without sampling, by name."""
+        """A baseline without sampling: `method` is its name, and `seed` is used by random values only."""
         graph, hops, helpers = self.graph, self.hops, self._helpers(long=self.head == "softmax")
         makers: dict[str, Callable[[], Ranking]] = {
             "random": lambda: random_nodes(graph, hops=hops, seed=seed),
@@ -263,11 +278,15 @@ class Study:
         return self._once(method, seed if method.startswith("random") else 0, makers[method])
 
     def dropping(self, ranking: Ranking, seed: int, which: str = "unlabelled") -> Curve:
-        """The curve of a node ranking."""
+        """The curve of dropping the nodes of `ranking`; `seed` breaks ties, and `which` is as in `judge_file`."""
         return self._judged(f"{ranking.method}, seed {seed}", droppable(self.graph, ranking, which, seed), self.on)
 
     def adding(self, ranking: Ranking, seed: int, rest: float = 0.0, on: str | None = None) -> Curve:
-        """The curve of an edge ranking."""
+        """The curve of adding the edges of `ranking`.
+
+        `seed` breaks ties. Edges without a value get `rest`. `on` is the graph to score on, by default that of the
+        study.
+        """
         return self._judged(f"{ranking.method}, seed {seed}", addable(self.graph, ranking, seed, rest), on or self.on)
 
     def _judged(self, what: str, best_first: IntArray, on: str) -> Curve:
@@ -349,7 +368,7 @@ def is_study(folder: Path) -> bool:
 
 def open_study(
     dataset: str,
-    out: Path,
+    out: str | PathLike[str],
     *,
     data: str | None = None,
     head: str = "ridge",
@@ -360,17 +379,29 @@ def open_study(
     on: str = "test",
     quiet: bool = False,
 ) -> Study:
-    """The study of a built-in dataset, with the paper's truncation ratios."""
+    """The study of a built-in dataset, with the paper's truncation ratios.
+
+    - `dataset`: a name in `DATASETS`.
+    - `out`: the directory of the results; an interrupted study continues there.
+    - `data`: the folder with the files of the public graphs, as in `load`.
+    - `head`: the head of the values, "ridge" or "softmax".
+    - `workers`: number of processes; it changes only the time.
+    - `quick`: use only 20 orders and 11 points, as a first test.
+    - `max_seconds`: limit on the time of every sampled valuation.
+    - `orders`: number of orders of every family in the ablation.
+    - `on`: the graph that rankings are scored on, "test" or "validation".
+    - `quiet`: print nothing.
+    """
     known = DATASETS.get(dataset)
     if known is None:
         hint = did_you_mean(dataset, DATASETS) or f": choose one of {', '.join(DATASETS)}"
         raise ValueError(f"there is no dataset {dataset!r}{hint}")
-    if on not in ON:
-        raise ValueError(f"on is {on!r}, expected {' or '.join(ON)}")
+    one_of("on", on, ON)
+    one_of("head", head, ("ridge", "softmax"))
     return Study(
         dataset=dataset,
         graph=load(dataset, data=data),
-        out=out,
+        out=Path(out),
         head=head,
         truncation=known.truncation,
         workers=whole_number("workers", workers, 1),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray, UnitArray
+from pcwinter._util.checks import one_of
 from pcwinter._util.compiled import compiled
 from pcwinter.game.protocol import Order
 
@@ -56,9 +57,7 @@ METRICS = {
 
 def find_metric(name: str) -> Metric:
     """The metric called `name`."""
-    if not isinstance(name, str) or name not in METRICS:
-        raise ValueError(f"metric is {name!r}, expected one of {', '.join(METRICS)}")
-    return METRICS[name]
+    return METRICS[one_of("metric", name, METRICS)]
 
 
 def whole(metric: Metric, utility: FloatArray, order: Order) -> UnitArray:

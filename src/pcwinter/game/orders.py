@@ -15,9 +15,9 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
-from pcwinter._util.checks import one_of
+from pcwinter._util.checks import count, one_of
 from pcwinter.game.protocol import Order
-from pcwinter.game.tree import ContributionTree
+from pcwinter.game.tree import ContributionTree, check_tree
 
 Truncation: TypeAlias = Sequence[float]
 REMAINDERS = ("silent", "nobody")  # who gets the change of utility that silent players cause
@@ -88,6 +88,7 @@ def sampler(
     hop, for "dfs" only: with ratio t, the last share t of the children of a player join silently. `remainder` says who
     gets the change of utility that they cause: the "silent" players themselves, in equal shares, or "nobody".
     """
+    check_tree(tree)
     truncation = check_truncation(tree.hops, family, truncation)
     one_of("remainder", remainder, REMAINDERS)
     if truncation:
@@ -97,8 +98,7 @@ def sampler(
 
 def check_truncation(hops: int, family: str, truncation: Truncation) -> tuple[float, ...]:
     """The truncation as a tuple of floats, after checking it and the name of the family."""
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise ValueError(f"orders is {family!r}, expected one of {', '.join(FAMILIES)}")
+    one_of("orders", family, FAMILIES)
     try:
         ratios = tuple(float(t) for t in truncation)
     except (TypeError, ValueError):
@@ -110,7 +110,7 @@ def check_truncation(hops: int, family: str, truncation: Truncation) -> tuple[fl
             f"truncation is defined for dfs orders only, but orders is {family!r}: leave out truncation, or use dfs"
         )
     if len(ratios) != hops:
-        raise ValueError(f"truncation has {len(ratios)} ratios, expected {hops}, one per hop")
+        raise ValueError(f"truncation has {count(len(ratios), 'ratio')}, expected {hops}, one per hop")
     if not all(0 <= t < 1 for t in ratios):
         raise ValueError(f"truncation is {list(ratios)}, but every ratio must be at least 0 and below 1")
     return ratios
@@ -121,6 +121,7 @@ def expected_visits(tree: ContributionTree, truncation: Truncation = ()) -> floa
 
     `tree` is the contribution tree, and `truncation` is as in `sampler`.
     """
+    check_tree(tree)
     truncation = check_truncation(tree.hops, "dfs", truncation)
     if not truncation:
         return float(tree.n_players)
@@ -135,6 +136,7 @@ def count_orders(tree: ContributionTree, family: str = "dfs") -> int:
 
     `tree` is the contribution tree, and `family` is as in `sampler`.
     """
+    check_tree(tree)
     check_truncation(tree.hops, family, ())
     if family == "free":
         return math.factorial(tree.n_players)
@@ -152,6 +154,7 @@ def every_order(
 
     `tree`, `family`, `truncation` and `remainder` are as in `sampler`.
     """
+    check_tree(tree)
     truncation = check_truncation(tree.hops, family, truncation)
     one_of("remainder", remainder, REMAINDERS)
     limit = _visited_children(tree, truncation) if truncation else np.full(tree.n_players, tree.n_players)

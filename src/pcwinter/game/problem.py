@@ -158,7 +158,7 @@ class GraphGame:
         return self.walker.walk(order, parts)
 
     def prepare(self, order: Order) -> None:
-        """Compute and compile what walks along such orders share."""
+        """Compute and compile what walks along orders such as `order` share."""
         self.walker.prepare(order)
 
     def utility(self, coalition: BoolArray) -> float:

@@ -13,9 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import BoolArray, Incidence, IntArray
-from pcwinter._util.checks import whole_number
+from pcwinter._util.checks import count, instance, one_of, whole_number
 from pcwinter._util.compiled import compiled
-from pcwinter.graph.graph import Graph
+from pcwinter.graph.graph import Graph, check_graph
 
 LEVELS = ("own", "path", "edge", "edge path")
 
@@ -66,7 +66,7 @@ class ContributionTree:
         `level` is "own" (players whose node it is), "path" (players whose path contains the node), "edge" (players
         whose last step is the edge) or "edge path" (players whose path contains the edge).
         """
-        if level.startswith("edge"):
+        if one_of("level", level, LEVELS).startswith("edge"):
             place, height = self.edge, len(self.edges)
         else:
             place, height = np.searchsorted(self.nodes, self.node), len(self.nodes)
@@ -82,9 +82,15 @@ class ContributionTree:
 
     def __repr__(self) -> str:
         return (
-            f"ContributionTree({self.n_players:,} players of {len(self.roots):,} labelled nodes, hops={self.hops}; "
-            f"{int(self.null.sum()):,} of them null, on {len(self.nodes):,} nodes and {len(self.edges):,} edges)"
+            f"ContributionTree({count(self.n_players, 'player')} of {count(len(self.roots), 'labelled node')}, "
+            f"hops={self.hops}; {int(self.null.sum()):,} of them null, "
+            f"on {count(len(self.nodes), 'node')} and {count(len(self.edges), 'edge')})"
         )
+
+
+def check_tree(tree: object) -> None:
+    """Raise an error unless the argument is a ContributionTree."""
+    instance("tree", tree, ContributionTree, "a ContributionTree: build one with pcwinter.contribution_tree")
 
 
 def contribution_tree(graph: Graph, hops: int = 2, *, max_players: int = 10_000_000) -> ContributionTree:
@@ -94,6 +100,7 @@ def contribution_tree(graph: Graph, hops: int = 2, *, max_players: int = 10_000_
     players grows like degree ** hops. Players are counted first; if there are more than `max_players`, an error is
     raised before anything is allocated.
     """
+    check_graph(graph)
     hops, max_players = whole_number("hops", hops, 1), whole_number("max_players", max_players, 1)
     n = count_players(graph, hops)
     # about 270 + 75 hops bytes per player: the tree, its incidence matrices, one order and its marginals

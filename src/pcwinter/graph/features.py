@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from pcwinter._util.arrays import Sparse
+from pcwinter._util.checks import one_of
 
 SparseLike: TypeAlias = "sp.sparray[Any, Any] | sp.spmatrix[Any]"
 NORMALIZATIONS = ("row", "standard", "none")
@@ -23,8 +24,7 @@ def normalize_features(features: ArrayLike | SparseLike, how: str) -> Sparse:
     array([[0.25, 0.75],
            [0.  , 0.  ]])
     """
-    if how not in NORMALIZATIONS:
-        raise ValueError(f"the normalization of features is {how!r}, expected one of {', '.join(NORMALIZATIONS)}")
+    one_of("how", how, NORMALIZATIONS)
     x = check_features(features)
     if how == "row":
         if x.nnz and x.data.min() < 0:

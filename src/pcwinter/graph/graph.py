@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from pcwinter._util.arrays import IntArray, Sparse
+from pcwinter._util.checks import count, instance, noun
 from pcwinter.graph.features import SparseLike, as_array, check_features
 
 LONGEST = 1_000  # characters allowed in an id
@@ -37,9 +38,9 @@ class Graph:
     >>> features = [[1.0], [0.0], [2.0], [1.0]]
     >>> graph = Graph([(0, 1), (1, 2), (2, 3)], features, labels=[0, 1, -1, 0], train=[0, 1], val=[3])
     >>> graph
-    Graph: 4 nodes, 3 edges, 2 classes, 1 features
+    Graph: 4 nodes, 3 edges, 2 classes, 1 feature
       training    2 labelled nodes, 2 edges
-      validation  1 nodes, 0 edges
+      validation  1 node, 0 edges
       testing     0 nodes, 0 edges
       the inductive split cuts 1 of the 3 edges
     >>> graph.training.toarray()[2]
@@ -81,16 +82,18 @@ class Graph:
         splits = {part: check_nodes(nodes, part, n) for part, nodes in (("train", train), ("val", val), ("test", test))}
         whole, loops, repeats = _simple_graph(row, col, n)
         graphs = _inductive(whole, splits["val"], splits["test"])
-        count = _check_classes(checked_labels, splits, n_classes)
-        names = tuple(map(str, range(count) if classes is None else classes))
-        if len(names) != count:
-            raise ValueError(f"classes has {len(names)} names, but there are {count} classes: give one name per class")
+        n_found = _check_classes(checked_labels, splits, n_classes)
+        names = tuple(map(str, range(n_found) if classes is None else classes))
+        if len(names) != n_found:
+            raise ValueError(
+                f"classes has {count(len(names), 'name')}, but there are {n_found} classes: give one name per class"
+            )
         fields = {
             "adjacency": whole,
             "features": checked_features,
             "labels": checked_labels,
             **splits,
-            "n_classes": count,
+            "n_classes": n_found,
             **dict(zip(("training", "validation", "testing"), graphs, strict=True)),
             "ids": np.arange(n) if ids is None else _check_ids(ids, n),
             "classes": names,
@@ -100,7 +103,7 @@ class Graph:
             _make_read_only(value)
             object.__setattr__(self, field, value)
         if loops or repeats:
-            message = f"dropped {loops} self-loops and merged {repeats} repeated edges of adjacency"
+            message = f"dropped {count(loops, 'self-loop')} and merged {count(repeats, 'repeated edge')} of adjacency"
             warnings.warn(message, UserWarning, stacklevel=2)
 
     @property
@@ -120,13 +123,22 @@ class Graph:
 
     def __repr__(self) -> str:
         return (
-            f"Graph: {self.n_nodes} nodes, {self.n_edges} edges, {self.n_classes} classes, "
-            f"{self.features.shape[1]} features\n"
-            f"  training    {self.train.size} labelled nodes, {self.training.nnz // 2} edges\n"
-            f"  validation  {self.val.size} nodes, {self.validation.nnz // 2} edges\n"
-            f"  testing     {self.test.size} nodes, {self.testing.nnz // 2} edges\n"
-            f"  the inductive split cuts {self.n_cut_edges} of the {self.n_edges} edges"
+            f"Graph: {_size(self.n_nodes, self.n_edges)}, {self.n_classes} {noun(self.n_classes, 'class')}, "
+            f"{self.features.shape[1]} {noun(self.features.shape[1], 'feature')}\n"
+            f"  training    {_size(self.train.size, self.training.nnz // 2, 'labelled node')}\n"
+            f"  validation  {_size(self.val.size, self.validation.nnz // 2)}\n"
+            f"  testing     {_size(self.test.size, self.testing.nnz // 2)}\n"
+            f"  the inductive split cuts {self.n_cut_edges} of the {self.n_edges} {noun(self.n_edges, 'edge')}"
         )
+
+
+def check_graph(graph: object) -> None:
+    """Raise an error unless the argument is a Graph."""
+    instance("graph", graph, Graph, "a pcwinter.Graph: build one, or load one with pcwinter.load")
+
+
+def _size(nodes: int, edges: int, node: str = "node") -> str:
+    return f"{nodes} {noun(nodes, node)}, {edges} {noun(edges, 'edge')}"
 
 
 def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArray, IntArray]:
@@ -148,7 +160,7 @@ def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArra
     if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
         wrong = pairs[(pairs < 0) | (pairs >= n)][0]
         raise ValueError(
-            f"adjacency names node {wrong}, but features has {n} rows: node numbers must lie in 0..{n - 1}"
+            f"adjacency names node {wrong}, but features has {count(n, 'row')}: node numbers must lie in 0..{n - 1}"
         )
     row, col = pairs.astype(np.int64).T
     return row, col
@@ -158,7 +170,7 @@ def _check_matrix(adjacency: Any, n: int) -> tuple[IntArray, IntArray]:
     """Sparse (n, n) -> row and column of every entry; each edge appears in both directions."""
     if adjacency.shape != (n, n):
         raise ValueError(
-            f"adjacency has shape {adjacency.shape}, but features has {n} rows: adjacency must be ({n}, {n})"
+            f"adjacency has shape {adjacency.shape}, but features has {count(n, 'row')}: adjacency must be ({n}, {n})"
         )
     coo: Any = sp.coo_array(adjacency)
     stored = coo.data != 0
@@ -174,7 +186,7 @@ def _check_matrix(adjacency: Any, n: int) -> tuple[IntArray, IntArray]:
     if alone.size:
         u, v = divmod(int(alone[0]), n)
         raise ValueError(
-            f"adjacency is not symmetric: {alone.size} entries such as ({u}, {v}) have no counterpart in the "
+            f"adjacency is not symmetric: entry ({u}, {v}), one of {alone.size:,}, has no counterpart in the "
             "other direction; if direction does not matter, pass adjacency.maximum(adjacency.T)"
         )
     return row, col
@@ -208,7 +220,7 @@ def check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
     if given.dtype.kind == "b":
         if given.size != n:
             raise ValueError(
-                f"{name} is a mask of length {given.size}, but features has {n} rows: pass one boolean per node"
+                f"{name} is a mask of length {given.size}, but features has {count(n, 'row')}: pass one boolean each"
             )
         return np.flatnonzero(given).astype(np.int64)
     if given.size == 0:
@@ -237,34 +249,35 @@ def _check_classes(labels: IntArray, splits: dict[str, IntArray], n_classes: int
         both = np.intersect1d(splits[first], splits[second], assume_unique=True)
         if both.size:
             raise ValueError(
-                f"{first} and {second} share {both.size} nodes, such as node {both[0]}: put each node in one set only"
+                f"{first} and {second} share {count(both.size, 'node')}, such as node {both[0]}: "
+                "put each node in one set only"
             )
     for name, nodes in splits.items():
         unknown = nodes[labels[nodes] < 0]
         if unknown.size:
             raise ValueError(
-                f"{name} holds {unknown.size} nodes without a label, such as node {unknown[0]}: "
+                f"{name} holds {count(unknown.size, 'node')} without a label, such as node {unknown[0]}: "
                 f"label them or remove them from {name}"
             )
     used = np.concatenate(list(splits.values()))
-    count = 1 + int(labels[used].max()) if n_classes is None else n_classes
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+    n_found = 1 + int(labels[used].max()) if n_classes is None else n_classes
+    if isinstance(n_found, bool) or not isinstance(n_found, (int, np.integer)) or n_found < 1:
         raise ValueError(f"n_classes is {n_classes!r}, but must be a positive integer or None")
-    beyond = np.flatnonzero(labels >= count)
+    beyond = np.flatnonzero(labels >= n_found)
     if beyond.size:
         raise ValueError(
-            f"node {beyond[0]} has label {labels[beyond[0]]}, but with {count} classes "
+            f"node {beyond[0]} has label {labels[beyond[0]]}, but with {count(n_found, 'class')} "
             f"({'counted in train, val and test' if n_classes is None else 'as n_classes says'}) "
-            f"labels must lie in 0..{count - 1}: correct the label, or set it to -1 if the node is in no set"
+            f"labels must lie in 0..{n_found - 1}: correct the label, or set it to -1 if the node is in no set"
         )
     present = np.unique(labels[splits["train"]])
-    if present.size < count:
+    if present.size < n_found:
         missing = next((c for c, label in enumerate(present.tolist()) if c != label), present.size)
         raise ValueError(
-            f"class {missing} of {count} has no node in train, so a model cannot learn it: "
+            f"class {missing} of {n_found} has no node in train, so a model cannot learn it: "
             "add a node of this class to train, or number the classes without gaps"
         )
-    return int(count)
+    return int(n_found)
 
 
 def _check_ids(ids: ArrayLike, n: int) -> NDArray[Any]:

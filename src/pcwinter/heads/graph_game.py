@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from pcwinter._util.checks import did_you_mean
 from pcwinter._util.threads import one_thread
 from pcwinter.game.metrics import find_metric
 from pcwinter.game.problem import GraphGame, make_problem
-from pcwinter.game.tree import ContributionTree
-from pcwinter.graph.graph import Graph
+from pcwinter.game.tree import ContributionTree, check_tree
+from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.heads.calibration import Calibration, calibrate
 from pcwinter.heads.ridge.head import Ridge, RidgeWalker
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker, softmax_for
@@ -30,6 +31,8 @@ def graph_game(
     missing parameters are calibrated. `metric` is a name in METRICS. `memory` limits the memory of a ridge walk, in
     bytes; None sets no limit. `coalition` is "induced" or "messages", and `theta` is as in `value`.
     """
+    check_graph(graph)
+    check_tree(tree)
     chosen, head = find_metric(metric), check_head(head)
     problem = make_problem(graph, tree, coalition, theta)
     if head == "softmax" or isinstance(head, Softmax):
@@ -52,7 +55,10 @@ def check_head(head: object) -> str | Ridge | Softmax:
     """The head, after checking that it is a known name, a Ridge or a Softmax."""
     if isinstance(head, Ridge | Softmax) or (isinstance(head, str) and head in HEADS):
         return head
-    raise ValueError(f"head is {head!r}, expected ridge, softmax, or a pcwinter.Ridge(...) or pcwinter.Softmax(...)")
+    raise ValueError(
+        f"head is {head!r}, expected ridge, softmax, a pcwinter.Ridge(...) or a pcwinter.Softmax(...)"
+        f"{did_you_mean(head, HEADS)}"
+    )
 
 
 def describe(head: Ridge | Softmax) -> str:

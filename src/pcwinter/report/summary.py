@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pcwinter._util.checks import count
 from pcwinter.report.escape import escape
 from pcwinter.report.facts import Facts, exact, limits
 from pcwinter.report.svg import MINUS, plain
@@ -37,7 +38,7 @@ def warnings(run: Run) -> str:
 def numbers(run: Run, known: Facts) -> str:
     """The figures at the top: the validation metric, and what was valued."""
     story = run.story
-    edges = _count(len(known.edge_value), "edge")
+    edges = count(len(known.edge_value), "edge")
     pairs = [
         (plain(story["utility_full"]), f"validation {story['asked']['metric']} with everything"),
         (plain(story["utility_roots"]), "with labelled nodes only"),
@@ -46,7 +47,7 @@ def numbers(run: Run, known: Facts) -> str:
         (edges.split()[0], f"{edges.split()[1]} valued"),
         (
             f"{story['n_players']:,}",
-            f"players: paths of up to {_count(run.paths.shape[1] - 1, 'step')} from a labelled node",
+            f"players: paths of up to {count(run.paths.shape[1] - 1, 'step')} from a labelled node",
         ),
         (f"{story['permutations']:,}", "orders: all that exist" if exact(run) else "orders sampled"),
     ]
@@ -94,10 +95,6 @@ def _sum(run: Run, known: Facts) -> str:
         f"edges account for {plain(edges)} of it, and the labelled nodes themselves for the other "
         f"{plain(nodes - edges)}."
     )
-
-
-def _count(n: int, thing: str) -> str:
-    return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
 def settings(run: Run) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pcwinter._util.files import digest, replace_file
+from pcwinter._util.files import AGAIN, digest, replace_file
 from pcwinter.estimation.estimator import State
 from pcwinter.estimation.moments import Moments, Tally
 
@@ -45,7 +45,7 @@ class Checkpoints:
         """Overwrite the older checkpoint. A state inside a block is not saved: a run cannot continue from it."""
         if not state.whole:
             return
-        replace_file(self.paths[0], pack(state, self.about))
+        replace_file(self.paths[0], pack(state, self.about), AGAIN)
         self.paths.reverse()
 
 

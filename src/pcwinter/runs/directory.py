@@ -4,7 +4,6 @@ Plain formats, exact floats, no pickle. At any moment, a file is either complete
 interrupted, it can be resumed and ends with the same bits.
 """
 
-import csv
 import json
 import os
 import platform
@@ -19,12 +18,14 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pcwinter._util.files import digest, lock, replace_file, temporary_name
+from pcwinter._util.checks import count, function, instance
+from pcwinter._util.csv_files import table_csv
+from pcwinter._util.files import AGAIN, digest, lock, replace_file, temporary_name
 from pcwinter._util.memory import budget
 from pcwinter._util.threads import one_thread
 from pcwinter.estimation.estimator import BLOCK, NOT_MET, State
@@ -33,16 +34,13 @@ from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.stopping import Progress, Rule, choose
 from pcwinter.game.orders import Truncation
 from pcwinter.game.tree import LEVELS
-from pcwinter.graph.graph import Graph
+from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax, softmax_for
 from pcwinter.runs.checkpoints import NAMES, Checkpoints
 from pcwinter.runs.read import read_story, recorded_game, unsaid
-from pcwinter.valuation import MAX_PLAYERS, check_call, prepare
+from pcwinter.valuation import MAX_PLAYERS, prepare
 from pcwinter.values import Request, Values
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PACKAGES = ("pcwinter", "numpy", "scipy", "numba", "pandas")
 BITS = ("pcwinter", "numpy", "scipy", "numba")  # other versions of these may give different bits
@@ -97,8 +95,8 @@ class Directory:
         self.checkpoints = Checkpoints(self.out, _hash(here))
         if not (self.out / "run.json").exists():
             return None
-        story = read_story(self.out)
-        there = _identity(story["asked"], story["data"], story["versions"])
+        record = read_story(self.out)
+        there = _identity(record["asked"], record["data"], record["versions"])
         ours, theirs = ({**self._unsaid(one), **one} for one in (here, there))
         differences = [
             f"{name} is {_word(theirs.get(name))} there and {_word(ours.get(name))} here"
@@ -110,15 +108,15 @@ class Directory:
         state, complaints = self.checkpoints.load(_hash(there))
         if state is not None and state.total.levels.keys() != {"player", *LEVELS}:
             raise ValueError(f"{self.out} holds a run of another version of pcwinter: choose another directory")
-        self.done = int(story.get("permutations", 0))
+        self.done = int(record.get("permutations", 0))
         if (limit := stop.get("permutations", self.done)) < self.done:
             raise ValueError(
-                f"{self.out} already holds the results of {self.done:,} orders, but permutations={limit} is less: "
-                "raise it, or choose another directory"
+                f"{self.out} already holds the results of {count(self.done, 'order')}, "
+                f"but permutations={limit} is less: raise it, or choose another directory"
             )
         if not (state or complaints) and self.done >= BLOCK:
             complaints = ["The checkpoints are missing."]
-        after = f"{state.total.orders:,} orders" if state else "the beginning"
+        after = count(state.total.orders, "order") if state else "the beginning"
         notes = [f"{complaint} The run continues from {after}." for complaint in complaints]
         for note in notes:
             warnings.warn(note, CheckpointWarning, stacklevel=3)
@@ -145,7 +143,7 @@ class Directory:
         state, self.latest = self.latest, None
         began = time.perf_counter()
         if not (self.out / "run.json").exists():
-            self._write_story({"status": "Not finished.", "permutations": 0})
+            self._write_record({"status": "Not finished.", "permutations": 0})
         self.checkpoints.save(state)
         self.saved_at = time.perf_counter()
         self.cost = self.saved_at - began
@@ -155,15 +153,17 @@ class Directory:
         self.save()
         if values.permutations < self.done:
             raise ValueError(
-                f"{self.out} already holds the results of {self.done:,} orders, but this run has only "
+                f"{self.out} already holds the results of {count(self.done, 'order')}, but this run has only "
                 f"{values.permutations:,}, so they were not overwritten: continue with resume=True"
             )
-        contents = dict(zip(RESULTS, (_csv(values.nodes()), _csv(values.edges()), _players(values)), strict=True))
+        contents = dict(
+            zip(RESULTS, (table_csv(values.nodes()), table_csv(values.edges()), _players(values)), strict=True)
+        )
         for name, content in contents.items():
-            replace_file(self.out / name, content)
-        self._write_story(
+            replace_file(self.out / name, content, AGAIN)
+        self._write_record(
             {
-                **_tell(values),
+                **_results(values),
                 "warnings": [*self.notes, *values.warnings],
                 "files": {name: sha256(content).hexdigest() for name, content in contents.items()},
             }
@@ -177,14 +177,14 @@ class Directory:
         finally:
             self._leave()
 
-    def _write_story(self, story: Mapping[str, object]) -> None:
+    def _write_record(self, results: Mapping[str, object]) -> None:
         graph = self.graph
-        told = {
+        record = {
             "graph": self.name,
-            "status": story["status"],
+            "status": results["status"],
             "asked": self.request.record(),
             "stop": dict(self.stop),
-            **story,
+            **results,
             "nodes": graph.n_nodes,
             "edges": graph.n_edges,
             "training_edges": graph.training.nnz // 2,
@@ -195,7 +195,7 @@ class Directory:
             "data": self.data,
             "versions": _versions(),
         }
-        replace_file(self.out / "run.json", _json(told))
+        replace_file(self.out / "run.json", _json(record), AGAIN)
 
     def _leave(self) -> None:
         """Release the lock, and remove directories that were created but are still empty."""
@@ -260,7 +260,8 @@ def run(
         seed=seed,
         bootstrap=bootstrap,
     )
-    check_call(graph, progress)
+    check_graph(graph)
+    function("progress", progress, "progress(now)")
     room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
     called = _name(graph.name if name is None else name, notes)
     with Directory(Path(out), graph, name=called, notes=notes, resume=resume) as directory:
@@ -285,6 +286,9 @@ def write(values: Values, out: str | PathLike[str], *, name: str | None = None) 
 
     `name` is the name of the graph in the results; by default `graph.name`.
     """
+    instance("values", values, Values, "the result of pcwinter.value")
+    if (Path(out) / "run.json").is_file():
+        raise FileExistsError(f"{Path(out)} already holds a run: choose another directory")
     called = _name(values.graph.name if name is None else name)
     with Directory(Path(out), values.graph, name=called) as directory:
         directory.begin(values.request, values.stop)
@@ -307,7 +311,7 @@ def check_directory(out: Path, *, resume: bool = False) -> None:
         raise PermissionError(f"{out} cannot be written, because {existing} is read-only: choose another directory")
 
 
-def _tell(values: Values) -> dict[str, Any]:
+def _results(values: Values) -> dict[str, Any]:
     """The entries of run.json for a run that has ended."""
     done = values.estimate.tally
     return {
@@ -329,13 +333,6 @@ def _tell(values: Values) -> dict[str, Any]:
 
 def _json(value: object) -> bytes:
     return (json.dumps(value, indent=2, default=float) + "\n").encode()  # float: numbers of NumPy
-
-
-def _csv(table: "pd.DataFrame") -> bytes:
-    text = table.to_csv(index=False, lineterminator="\n")
-    if "\r" in text:  # in an id; the csv module quotes it only if it quotes all text
-        text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    return text.encode()
 
 
 def _players(values: Values) -> bytes:

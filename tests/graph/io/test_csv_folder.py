@@ -117,7 +117,7 @@ def test_a_short_row_is_not_filled_up(tmp_path: Path) -> None:
         ("source;target\na;b\n", "edges.csv is separated by semicolons"),
         ("source,target\na,b\nb,z\n", "line 3 of {}edges.csv names the target 'z'"),
         ("source,target\n\n a,b\n", "line 3 of {}edges.csv names the source ' a'"),
-        ("source,target\na\n", "line 2 of {}edges.csv has 1 fields, but the header names 2 columns"),
+        ("source,target\na\n", "line 2 of {}edges.csv has 1 field, but the header names 2 columns"),
         ("source,target,weight\na,b,1\nb,e,0.5\n", "line 3 of {}edges.csv has weight 0.5"),
         (
             "source,target,weight\na,b,x\n",

@@ -60,7 +60,7 @@ def test_features_are_normalized_as_asked() -> None:
     np.testing.assert_allclose(rows, 1)
     columns = load("demo", features="standard").features.toarray()
     np.testing.assert_allclose(columns.mean(axis=0), 0, atol=1e-12)
-    with pytest.raises(ValueError, match=r"'max'.* row, standard, none"):
+    with pytest.raises(ValueError, match=r"features is 'max'.* row, standard or none"):
         load("demo", features="max")
 
 

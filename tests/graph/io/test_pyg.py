@@ -32,7 +32,7 @@ def test_pyg_data_keep_the_demo(demo: pw.Graph) -> None:
         ({"val_mask": None}, "data has no val_mask"),
         ({"val_mask": torch.ones(4, 10, dtype=torch.bool)}, "data.val_mask has 10 columns"),
         ({"val_mask": torch.tensor([2, 3])}, "data.val_mask is of type int64 and shape (2,)"),
-        ({"val_mask": torch.tensor([0, 1, 1, 0])}, "data: train and val share 1 nodes"),
+        ({"val_mask": torch.tensor([0, 1, 1, 0])}, "data: train and val share 1 node,"),
     ],
 )
 def test_pyg_data_that_are_refused(change: dict[str, Any], sentence: str) -> None:

@@ -19,8 +19,11 @@ def test_features_are_normalized_as_asked(small: pw.Graph, tmp_path: Path) -> No
         np.testing.assert_array_equal(pw.from_pyg(pyg(small), normalize=how).features.toarray(), expected)
         graph = to_networkx(small, "label")
         np.testing.assert_array_equal(pw.from_networkx(graph, normalize=how).features.toarray(), expected)
-    with pytest.raises(ValueError, match=r"'max'.* row, standard, none"):
+    with pytest.raises(ValueError, match=r"features is 'max'.* row, standard or none"):
         pw.read_graph(tmp_path / "missing", features="max")
+    for convert in (pw.from_pyg, pw.from_networkx):
+        with pytest.raises(ValueError, match=r"normalize is 'rows'.*did you mean row"):
+            convert(None, normalize="rows")
 
 
 def test_the_examples_of_the_page_are_one_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

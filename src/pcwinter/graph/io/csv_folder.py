@@ -1,21 +1,15 @@
-"""A folder with nodes.csv and edges.csv -> Graph.
-
-pandas reads the numbers. If it fails, Python's csv module, which counts lines, finds the line at fault.
-"""
+"""A folder with nodes.csv and edges.csv -> Graph."""
 
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pcwinter._util.arrays import IntArray
-from pcwinter._util.csv_files import find_fault, line_of, records
+from pcwinter._util.csv_files import line_of, read_table, records
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.io.assemble import Named, assemble, split_sets
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NODES, EDGES = "nodes.csv", "edges.csv"
 _NODE_COLUMNS = ("id", "label", "split")  # all others are features
@@ -42,7 +36,7 @@ def _read_nodes(path: Path) -> Named:
     features = [name for name in columns if name not in _NODE_COLUMNS]
     if not features:
         raise ValueError(f"{path} has no features: add columns of numbers next to id, label and split")
-    table = _read(path, columns, set(features))
+    table = read_table(path, columns, set(features))
     if table.empty:
         raise ValueError(f"{path} has a header, but no nodes: add one line per node")
     repeated = np.flatnonzero(table["id"].duplicated())
@@ -73,7 +67,7 @@ def _read_edges(path: Path, ids: Any) -> IntArray:  # an array of strings
     import pandas as pd
 
     columns = _columns(path, ("source", "target"), ("weight",))
-    table = _read(path, columns, {"weight"} & set(columns))
+    table = read_table(path, columns, {"weight"} & set(columns))
     if "weight" in columns and (table["weight"] != 1).any():
         row = int(np.flatnonzero(table["weight"] != 1)[0])
         raise ValueError(
@@ -119,34 +113,3 @@ def _columns(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -
     if repeated:
         raise ValueError(f"{path} has two columns named {repeated[0]!r}: remove or rename one")
     return names
-
-
-def _read(path: Path, columns: list[str], numbers: set[str]) -> "pd.DataFrame":
-    """The rows below the header; columns in `numbers` as finite floats, all others as text, exactly as written."""
-    import pandas as pd
-
-    options: dict[str, Any] = {}
-    if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
-        options["float_precision"] = "round_trip"  # later versions are always exact, and warn about this option
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # the first row is longer than the header
-            table: pd.DataFrame = pd.read_csv(
-                path,
-                header=0,
-                names=columns,
-                index_col=False,
-                dtype={name: np.float64 if name in numbers else str for name in columns},
-                na_filter=False,
-                encoding="utf-8-sig",
-                **options,
-            )
-    except (ValueError, OverflowError, pd.errors.ParserWarning) as error:
-        find_fault(path, columns, numbers)
-        raise ValueError(f"{path} is not valid CSV: check its commas, and that every quote is closed") from error
-    # pandas pads short rows; an empty last field reveals them
-    if columns[-1] not in numbers and (table[columns[-1]] == "").any():
-        find_fault(path, columns, numbers)
-    if any(not np.isfinite(table[name].to_numpy()).all() for name in numbers):
-        find_fault(path, columns, numbers)
-    return table

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import IntArray, Sparse
-from pcwinter._util.checks import did_you_mean
-from pcwinter.graph.features import normalize_features
+from pcwinter._util.checks import did_you_mean, one_of
+from pcwinter.graph.features import NORMALIZATIONS, normalize_features
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.io import download
 from pcwinter.graph.io.download import SOURCES, PathLike
@@ -46,6 +46,7 @@ def load(name: str, *, data: PathLike | None = None, features: str = "row", seed
     5278
     """
     dataset = _dataset(name)
+    one_of("features", features, NORMALIZATIONS)
     if dataset.family == "package":
         with resources.as_file(_demo()) as path:
             raw = _read_npz(path, split_path=path)

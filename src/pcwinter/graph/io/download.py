@@ -35,8 +35,9 @@ def on_disk(file: str, data: PathLike | None = None) -> Path | None:
     if given:
         folders.insert(0, Path(given).expanduser())
         if not folders[0].is_dir():
+            fault = "is not a folder" if folders[0].exists() else "does not exist"
             raise NotADirectoryError(
-                f"the data folder {folders[0]} does not exist: correct data, or the environment variable PCWINTER_DATA"
+                f"the data folder {folders[0]} {fault}: correct data, or the environment variable PCWINTER_DATA"
             )
     return next((folder / file for folder in folders if (folder / file).is_file()), None)
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pcwinter._util.arrays import FloatArray, IntArray
-from pcwinter.graph.features import normalize_features
+from pcwinter._util.checks import one_of
+from pcwinter.graph.features import NORMALIZATIONS
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.io.assemble import Named, Where, assemble, split_sets
 
@@ -33,7 +34,7 @@ def from_networkx(
     Ids are the nodes if all are integers, otherwise str(node). An edge may have weight 1 or no weight; other edge
     attributes are ignored.
     """
-    normalize_features([[1.0]], normalize)
+    one_of("normalize", normalize, NORMALIZATIONS)
     if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_multigraph")):
         raise ValueError(f"graph is of type {type(graph).__name__}, but from_networkx needs a NetworkX graph")
     return _from_networkx(graph, "the NetworkX graph", label, split, features, normalize)

@@ -6,12 +6,14 @@ The file is not trusted: every index is checked, and pickles are never loaded.
 import warnings
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pcwinter._util.arrays import IntArray, Sparse
+from pcwinter._util.checks import count
 from pcwinter.graph.graph import Graph, check_labels, check_nodes
 from pcwinter.graph.io.assemble import SETS, Named, assemble, mask
 from pcwinter.graph.splits import PER_CLASS, random_split
@@ -38,7 +40,8 @@ def read_archive(path: Path, normalize: str) -> Graph:
         class_names = arrays["class_names"].tolist() if "class_names" in arrays else None
         if class_names is not None and labels.max() >= len(class_names):
             raise ValueError(
-                f"labels go up to {labels.max()}, but class_names has {len(class_names)} names: name every class"
+                f"labels go up to {labels.max()}, but class_names has {count(len(class_names), 'name')}: "
+                "name every class"
             )
         if sets is None:
             sets = _draw(labels)
@@ -64,10 +67,11 @@ def read_archive(path: Path, normalize: str) -> Graph:
 def _read(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of the layout that are in the file. Names that are not strings are ignored, with a warning."""
     with path.open("rb") as file:
+        if not is_zipfile(file):
+            raise ValueError(f"{path} is not an .npz archive: save plain arrays with numpy.savez")
+        file.seek(0)
         try:
             archive = np.load(file, allow_pickle=False)
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError("it is a single array")
             found: dict[str, NDArray[Any]] = {}
             for name in [name for name in _KNOWN if name in archive.files]:
                 try:
@@ -126,7 +130,7 @@ def _edges(arrays: dict[str, NDArray[Any]], n: int) -> IntArray:
     matrix = _csr(arrays, "adj")
     if matrix.shape != (n, n):
         raise ValueError(
-            f"the adjacency is {matrix.shape}, but features has {n} rows: the adjacency must be ({n}, {n})"
+            f"the adjacency is {matrix.shape}, but features has {count(n, 'row')}: the adjacency must be ({n}, {n})"
         )
     entries = matrix.tocoo()
     other = np.flatnonzero(entries.data != 1)
@@ -168,8 +172,8 @@ def _draw(labels: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     if (counts < PER_CLASS).any():
         scarce = int(np.flatnonzero(counts < PER_CLASS)[0])
         raise ValueError(
-            f"there is no split, and none can be drawn: class {known[scarce]} has {counts[scarce]} nodes, but train "
-            f"needs {PER_CLASS} per class; {advice}"
+            f"there is no split, and none can be drawn: class {known[scarce]} has "
+            f"{count(int(counts[scarce]), 'node')}, but train needs {PER_CLASS} per class; {advice}"
         )
     if int(counts.sum()) - PER_CLASS * counts.size < 2 * fifth or fifth == 0:
         raise ValueError(f"there is no split, and too few labelled nodes to draw one; {advice}")

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcwinter.graph.features import normalize_features
+from pcwinter._util.checks import one_of
+from pcwinter.graph.features import NORMALIZATIONS
 from pcwinter.graph.graph import Graph, check_labels
 from pcwinter.graph.io.assemble import SETS, Named, assemble, mask
 
@@ -17,7 +18,7 @@ def from_pyg(data: Any, *, normalize: str = "row") -> Graph:  # a torch_geometri
     unknown class. Edge weights must be absent or 1. `normalize` is "row", "standard" or "none", see
     `normalize_features`.
     """
-    normalize_features([[1.0]], normalize)
+    one_of("normalize", normalize, NORMALIZATIONS)
     x, y, pairs = (_array(data, name) for name in ("x", "y", "edge_index"))
     if x.ndim != 2:
         raise ValueError(f"data.x has shape {x.shape}, but must be (n, d), one row per node")

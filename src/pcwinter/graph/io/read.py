@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from pcwinter.graph.features import normalize_features
+from pcwinter._util.checks import one_of
+from pcwinter.graph.features import NORMALIZATIONS
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.io.csv_folder import EDGES, NODES, read_tables
 from pcwinter.graph.io.datasets import DATASETS
@@ -22,7 +23,7 @@ def read_graph(path: PathLike, *, features: str = "row") -> Graph:
     Ids are kept exactly as they are in the file. The classes are the labels that occur in train, val and test;
     `Graph.classes` holds their names. Other labels become -1.
     """
-    normalize_features([[1.0]], features)  # raises an error for an unknown word before anything is read
+    one_of("features", features, NORMALIZATIONS)
     place = Path(path).expanduser()
     if place.is_dir():
         return read_tables(place, features)
