@@ -193,7 +193,9 @@ def test_options_reach_the_library(folder: Path, tmp_path: Path) -> None:
         "hops": 1,
         "metric": "log-likelihood",
         "orders": "dfs",
+        "coalition": "induced",
         "truncation": [0.5],
+        "remainder": "silent",
         "seed": 4,
         "bootstrap": 3,
     }
