@@ -83,10 +83,10 @@ class SoftmaxWalker:
         local = self.problem.local
         state, sorted_state = empty_state(local), empty_state(local)
         steps, credited = order.steps(), order.credited(self.problem.null)
-        empty = self.metric.empty(self.problem.n_classes)
+        empty, empty_parts = self.problem.empty_utility(self.metric)
         utility = np.full(len(steps) - 1, empty)
         parts = parts or make_parts(None, len(self.problem.targets))
-        parts.last[:] = empty
+        parts.last[:] = empty_parts[: len(parts.last)]
         counts = [0, 0]
         rows: dict[int, FloatArray | None] = {}  # tree -> coefficients of its row as the last batch left it
         batch: list[tuple[int, int, FloatArray | None]] = []  # step, tree, new coefficients (None: complete)
@@ -158,8 +158,10 @@ class SoftmaxWalker:
         join_all(problem.local, state, np.flatnonzero(coalition))
         used = np.flatnonzero(coalition[problem.tree.roots])
         if not len(used):
-            return self.metric.empty(problem.n_classes)
-        trees, made, members = [], [], []
+            return problem.empty_utility(self.metric)[0]
+        trees: list[int] = []
+        made: list[FloatArray] = []
+        members: list[int] = []
         for tree in used.tolist():
             if incomplete(problem.local, state, tree):
                 sort_tree(problem.local, state, tree, sorted_state)
