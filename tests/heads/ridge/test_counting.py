@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcwinter.game.metrics import ACCURACY, TIE, class_ends
+from pcwinter.game.metrics import ACCURACY, TIE, class_ends, measure
 from pcwinter.heads.ridge.counting import KEPT, add_row, make_scores, score
 from pcwinter.heads.ridge.course import Row, Scoring
 
@@ -77,6 +77,20 @@ def test_ties_go_to_the_lowest_class_also_after_rounding(error: float) -> None:
     ends = class_ends(np.array([0, 0, 1, 2]), 3)
     assert count(np.zeros(4), np.zeros(3), error, noise, ends) == 2
     assert count(np.full(4, 1e-12), np.array([-1.0, 1.0, 1.0]), error, noise, ends) == 2
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-5, 1e3], ids=["double", "single", "all looked up again"])
+@pytest.mark.parametrize("size", [0.0, 1e-9, 1e-3, 1.0])
+def test_chains_of_near_ties_are_counted_as_measured(size: float, error: float) -> None:
+    """Scores that differ by multiples of 0.6 ties, of rows that are added to all classes alike or nearly so."""
+    for seed in range(60):
+        rng, n_classes, n = np.random.default_rng(seed), 2 + seed % 5, 300
+        ends = class_ends(np.sort(rng.integers(0, n_classes, n)), n_classes)
+        a = rng.normal(size=n) if seed % 2 else rng.integers(-3, 4, n) / 4
+        b = size * (0.6 * TIE * rng.integers(0, 4, n_classes) + rng.integers(-4, 5))
+        scores = rng.normal(size=n) + 0.6 * TIE * rng.integers(0, 9, (n_classes, n))
+        whole = np.stack([scores[c] + b[c] * a for c in range(n_classes)])
+        assert count(a, b, error, scores, ends) == measure(ACCURACY, whole, ends, 1.0, TIE, np.empty(0))
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-5])

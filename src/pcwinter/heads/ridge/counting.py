@@ -14,6 +14,7 @@ from pcwinter.heads.ridge.course import Row, Scores, Scoring
 
 SINGLE = 2e-5  # error of `a` in single precision, relative to the largest product: ten times what tests observe
 ROUNDED = 1e-6  # the same for the constant feature, which is computed in double precision and then rounded
+STORED = 2.0**-21  # four roundings of a number in single precision, relative to it
 KEPT = 256  # validation nodes whose kernels with the open tree are cached for double precision
 MOST = 4096  # with more slots in a tree, or labelled nodes, SINGLE does not hold, and double precision is used
 
@@ -32,6 +33,7 @@ def make_scores(n_classes: int, n: int, like: FloatArray) -> Scores:
         np.zeros((n_classes, n), dtype=like.dtype),
         np.empty((n_classes, n)),
         np.empty(n, dtype=like.dtype),
+        np.zeros(1),
     )
 
 
@@ -39,9 +41,13 @@ def make_scores(n_classes: int, n: int, like: FloatArray) -> Scores:
 def add_row(scores: Scores, c: int, b: float, a: FloatArray) -> None:
     """Add `b a` to the scores of class c."""
     exact, rounded = scores.exact[c], scores.rounded[c]
+    top = 0.0
     for i in range(len(a)):
         exact[i] += b * a[i]
         rounded[i] = exact[i]
+        size = abs(exact[i])
+        top = size if size > top else top
+    scores.largest[0] = max(scores.largest[0], top)
 
 
 @inlined
@@ -63,7 +69,10 @@ def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: 
     lowest = highest = b[0]
     for c in range(1, n_classes):
         lowest, highest = min(lowest, b[c]), max(highest, b[c])
-    doubt = max(scoring.tie, scoring.error * (highest - lowest))
+    doubt = 2 * scoring.tie  # twice, so that no rounding of a lead or of the limit matters
+    if scoring.error:
+        size = max(abs(lowest), abs(highest))
+        doubt += scoring.error * (highest - lowest + STORED / SINGLE * size) + STORED * scores.largest[0]
     limit = a.dtype.type(doubt)
     scores.best[:] = -np.inf
     correct = 0
@@ -109,14 +118,16 @@ def _best(scores: Scores, a: FloatArray, b: FloatArray, p: int, q: int, r: int, 
 @compiled
 def _hit(scores: FloatArray, b: FloatArray, a: float, y: int, i: int, tie: float) -> int:
     """1 if node i is predicted to be of class y, with ties as in `predict`, else 0; -1 if a score is not finite."""
-    mine, hit = scores[y, i] + b[y] * a, 1
+    mine = scores[y, i] + b[y] * a
+    top, lower = mine, -np.inf  # the largest score, and the largest of a lower class
     for c in range(len(b)):
         other = scores[c, i] + b[c] * a
         if not np.isfinite(other):
             return -1
-        if (c < y and not mine > other + tie) or (c > y and other > mine + tie):
-            hit = 0
-    return hit
+        top = max(top, other)
+        if c < y:
+            lower = max(lower, other)
+    return int(lower + tie < top <= mine + tie)
 
 
 @compiled

@@ -30,6 +30,7 @@ class Scores(NamedTuple):
     rounded: FloatArray  # (c, v) in the precision of `a`
     whole: FloatArray  # (c, v)
     best: FloatArray  # (v,) in the precision of `a`
+    largest: FloatArray  # (1,) largest absolute entry that `exact` has had
 
 
 class Walked(NamedTuple):
