@@ -77,7 +77,7 @@ def _profile(name: str, rates: dict[str, float]) -> None:
         lambda: _follow(local, empty_state(local), no_moves(local), order.players, walker.basis, white, b, 0)
     )
     joined = each(lambda: _join(local, empty_state(local), order.players))
-    scores = make_scores(c, n, room)
+    scores = make_scores(walker.ends, room)
     scores.exact[:] = np.random.default_rng(0).random((c, n))
     scores.rounded[:] = scores.exact
     kept, whose = np.empty((KEPT, 1)), np.full(KEPT, -1)

@@ -19,9 +19,9 @@ def count(a: np.ndarray, b: np.ndarray, error: float, scores: np.ndarray = SCORE
     """By the fast path; the row is one slot of weight 1 whose products are `a`, so that it can be looked up again."""
     n_classes, n = scores.shape
     single: Any = a.astype(np.float32) if error else a
-    known = make_scores(n_classes, n, single)
+    known = make_scores(ends, single)
     for c in range(n_classes):
-        add_row(known, c, 1.0, scores[c])
+        add_row(known, ends, c, 1.0, scores[c])
     products = np.stack([a, np.zeros(n)])
     row = Row(
         1.0,
@@ -62,7 +62,7 @@ def test_nodes_are_looked_at_again_while_the_row_moves_and_others_take_their_pla
     targets = np.sort(rng.integers(0, 3, n))
     nodes, products, finished = np.array([2, 0]), rng.normal(size=(4, n)), rng.normal(size=(2, n))
     kept, whose, b = np.empty((KEPT, 5)), np.full(KEPT, -1), rng.normal(size=3)
-    known = make_scores(3, n, np.empty(0, dtype=np.float32))
+    known = make_scores(class_ends(targets, 3), np.empty(0, dtype=np.float32))
     for weight, white, scale in zip(rng.normal(size=(5, 2)), rng.normal(size=(5, 1)), rng.random(5), strict=True):
         row = Row(scale, weight, nodes, products, white, finished, kept, whose)
         scoring = Scoring(ACCURACY, class_ends(targets, 3), 1.0, TIE, 0.0, 1e9)

@@ -148,7 +148,7 @@ def walk_dual(
     """
     local, players, basis = course.local, course.players, course.basis
     n_classes, n = len(course.scoring.ends) - 1, products.shape[1]
-    scores = make_scores(n_classes, n, lines)
+    scores = make_scores(course.scoring.ends, lines)
     rounded = finished.astype(lines.dtype)
     constant = len(products) - 1
     done = np.full(constant, -1)
@@ -180,7 +180,7 @@ def walk_dual(
         )
         walk_tree(course, step, last, opened, scores)
         for c in range(n_classes):
-            add_row(scores, c, finished_labels[i, c], finished[i])
+            add_row(scores, course.scoring.ends, c, finished_labels[i, c], finished[i])
         if last < end:
             _complete(course, tree, last, scores)
         step = end
@@ -247,7 +247,7 @@ def walk_primal(
     local, players, basis = course.local, course.players, course.basis
     n_classes, n = len(course.scoring.ends) - 1, validation.shape[1]
     width = coordinates.shape[1]
-    scores = make_scores(n_classes, n, validation)
+    scores = make_scores(course.scoring.ends, validation)
     covariance = np.eye(width)
     weights = np.zeros((width, n_classes))
     constant = finished[0, width - 1]
@@ -278,7 +278,7 @@ def walk_primal(
         b = np.dot(row, weights)
         for c in range(n_classes):
             b[c] = ((1.0 if c == course.labels[tree] else 0.0) - b[c]) * weight
-            add_row(scores, c, b[c], a)
+            add_row(scores, course.scoring.ends, c, b[c], a)
         if last < end:
             _complete(course, tree, last, scores)
         step = end

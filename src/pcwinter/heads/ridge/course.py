@@ -27,9 +27,11 @@ class Scores(NamedTuple):
     """Scores of the finished rows, and scratch."""
 
     exact: FloatArray  # (c, v)
-    rounded: FloatArray  # (c, v) in the precision of `a`
+    others: FloatArray  # (c, v) in the precision of `a`; -inf in the true class
+    mine: FloatArray  # (v,) scores of the true class, in the precision of `a`
     whole: FloatArray  # (c, v)
     best: FloatArray  # (v,) in the precision of `a`
+    slope: FloatArray  # (v,)
     largest: FloatArray  # (1,) largest absolute entry that `exact` has had
 
 
