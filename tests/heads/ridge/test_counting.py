@@ -24,7 +24,7 @@ def count(a: np.ndarray, b: np.ndarray, error: float, scores: np.ndarray = SCORE
         add_row(known, ends, c, 1.0, scores[c])
     products = np.stack([a, np.zeros(n)])
     row = Row(
-        1.0,
+        np.ones(1),
         np.ones(1),
         np.zeros(1, dtype=np.int64),
         products,
@@ -64,7 +64,7 @@ def test_nodes_are_looked_at_again_while_the_row_moves_and_others_take_their_pla
     kept, whose, b = np.empty((KEPT, 5)), np.full(KEPT, -1), rng.normal(size=3)
     known = make_scores(class_ends(targets, 3), np.empty(0, dtype=np.float32))
     for weight, white, scale in zip(rng.normal(size=(5, 2)), rng.normal(size=(5, 1)), rng.random(5), strict=True):
-        row = Row(scale, weight, nodes, products, white, finished, kept, whose)
+        row = Row(np.full(1, scale), weight, nodes, products, white, finished, kept, whose)
         scoring = Scoring(ACCURACY, class_ends(targets, 3), 1.0, TIE, 0.0, 1e9)
         a = products[3] + scale * weight @ products[nodes] - white @ finished[:1]
         expected = np.sum(np.outer(b, a).argmax(axis=0) == targets)

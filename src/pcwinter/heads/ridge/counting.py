@@ -147,5 +147,5 @@ def _entry(row: Row, i: int) -> float:
             column[u] = row.products[row.node[u], i]
         for k in range(len(row.white)):
             column[m + k] = row.finished[k, i]
-    inner = row.scale * np.dot(row.weight, column[:m]) - np.dot(row.white, column[m:])
+    inner = row.scale[0] * np.dot(row.weight, column[:m]) - np.dot(row.white, column[m:])
     return float(row.products[-1, i] + inner)
