@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
-from pcwinter._util.compiled import compiled
+from pcwinter._util.compiled import compiled, inlined
 from pcwinter.game.coalitions.records import LocalGraphs
 
 
@@ -73,7 +73,7 @@ def make_plan(
     return plan
 
 
-@compiled
+@inlined
 def _join(
     local: LocalGraphs, joined: BoolArray, acting: BoolArray, player: int, fresh: IntArray, m: int
 ) -> int:
@@ -94,7 +94,7 @@ def _join(
     return m
 
 
-@compiled
+@inlined
 def _list(
     local: LocalGraphs,
     rows: IntArray,

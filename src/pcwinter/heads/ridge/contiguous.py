@@ -30,7 +30,6 @@ from pcwinter.heads.ridge.course import Course, Opened, Row, Scores
 from pcwinter.heads.ridge.messages import dot, walk_messages
 
 RENEW = 1024  # evaluations after which the sums of a tree are recomputed, so that rounding errors cannot accumulate
-FAR = 8  # rows from which on conditioning by a matrix product is faster
 STRIP = 256  # columns that are conditioned at a time, so that the lines of the finished rows stay in the cache
 
 
@@ -156,10 +155,10 @@ def walk_dual(
             for position in range(course.steps[step], course.steps[last]):
                 followed[local.slot[players[position]] - first] = True
             nodes = basis[first + np.flatnonzero(followed)]
-        condition(nodes, i, products, sums, white, rounded, finished_labels, lines, done, len(local.weight) > 0)
+        condition(nodes, i, products, sums, white, rounded, finished_labels, lines, done)
         # the constant feature may be much larger than all others, so its line is conditioned in double precision
         here = slice(constant, constant + 1)
-        condition(only, i, products[here], sums, white[here], finished, finished_labels, exact, done_exact, False)
+        condition(only, i, products[here], sums, white[here], finished, finished_labels, exact, done_exact)
         lines[constant] = exact[0]
         kernel, rows, below, square = coordinates, basis, constant, gram_begin[tree] >= 0
         if square and len(local.weight):
@@ -195,12 +194,8 @@ def condition(
     finished_labels: FloatArray,
     lines: FloatArray,
     done: IntArray,
-    far: bool,
 ) -> None:
-    """Condition lines and predictions of nodes on the first `i` rows; `done` rows are done, -1 for a new node.
-
-    `far` says whether nodes that are many rows behind are conditioned by one matrix product, which changes last digits.
-    """
+    """Condition lines and predictions of nodes on the first `i` rows; `done` rows are done, -1 for a new node."""
     n_classes, n = finished_labels.shape[1], lines.shape[1]
     for node in nodes:
         if done[node] < 0:
@@ -212,8 +207,6 @@ def condition(
         for k in range(done[node], i):
             for c in range(n_classes):
                 white[node, c] -= white[node, n_classes + k] * finished_labels[k, c]
-    if far:
-        _condition_far(nodes, i, white[:, n_classes:], finished, lines, done)
     for begin in range(0, n, STRIP):
         end = min(begin + STRIP, n)
         for node in nodes:
@@ -237,27 +230,6 @@ def condition(
                 )
     for node in nodes:
         done[node] = i
-
-
-@compiled
-def _condition_far(
-    nodes: IntArray, i: int, white: FloatArray, finished: FloatArray, lines: FloatArray, done: IntArray
-) -> None:
-    """Condition the lines of the nodes that are at least FAR rows behind."""
-    behind = nodes[i - done[nodes] >= FAR]
-    if not len(behind):
-        return
-    first = done[behind].min()
-    weights = np.zeros((len(behind), i - first), dtype=lines.dtype)
-    for k in range(len(behind)):
-        since = done[behind[k]]
-        weights[k, since - first :] = white[behind[k], since:i]
-        done[behind[k]] = i
-    change = np.dot(weights, finished[first:i])
-    for k in range(len(behind)):
-        line, less = lines[behind[k]], change[k]
-        for j in range(len(line)):
-            line[j] -= less[j]
 
 
 @compiled
