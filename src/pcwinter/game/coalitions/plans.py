@@ -57,7 +57,8 @@ def make_plan(
         m = 0
         for position in range(begin, end):
             m = _join(local, joined, acting, players[position], fresh, m)
-        for p in fresh[:m]:
+        for k in range(m):
+            p = fresh[k]
             total += local.weight[p]
             stamp[p] = step
             if local.weight[p] != 0 or local.parent[p] < 0:
@@ -68,7 +69,7 @@ def make_plan(
         elif total > 0:
             plan.scale[step] = local.total[tree] / total
         if visited[begin] or (end < len(players) and local.tree[players[end]] == tree):
-            n = _list(local, rows, sum_rows, fresh[:m], stamp, step, children, plan, n)
+            n = _list(local, rows, sum_rows, fresh, m, stamp, step, children, plan, n)
         plan.end[step + 1] = n
     return plan
 
@@ -100,6 +101,7 @@ def _list(
     rows: IntArray,
     sum_rows: IntArray,
     fresh: IntArray,
+    m: int,
     stamp: IntArray,
     step: int,
     children: IntArray,
@@ -107,12 +109,13 @@ def _list(
     n: int,
 ) -> int:
     """List the additions of players that act from this step on; `stamp` says which, `children` is scratch, all 0."""
-    sums = len(sum_rows) > 0 and len(fresh) > 1
+    sums = len(sum_rows) > 0 and m > 1
     if sums:
-        for p in fresh:
+        for p in fresh[:m]:
             if local.parent[p] >= 0:
                 children[local.parent[p]] += 1
-    for p in fresh:
+    for k in range(m):
+        p = fresh[k]
         q = local.parent[p]
         few = not sums or q < 0 or local.reach[q] == 0.0 or 2 * abs(children[q]) <= local.size[q]
         if few and local.weight[p] != 0:
@@ -128,7 +131,7 @@ def _list(
                     plan.weight[n] = -local.weight[other]
                     n += 1
     if sums:
-        for p in fresh:
+        for p in fresh[:m]:
             if local.parent[p] >= 0:
                 children[local.parent[p]] = 0
     return n
