@@ -1,6 +1,7 @@
 """Labels -> train, val and test: random splits with the sizes that the paper uses."""
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from pcwinter._util.arrays import IntArray
@@ -53,3 +54,34 @@ def fresh_split(graph: Graph, seed: int) -> Graph:
     split = random_split(graph.labels, **sizes, seed=seed)
     whole, names = (graph.adjacency, graph.features, graph.labels), graph.classes
     return Graph(*whole, *split, ids=graph.ids, classes=names, name=graph.name)
+
+
+def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
+    """A fresh split with a fourth part, `choice`, on which methods are compared without looking at test nodes.
+
+    `graph` has the split of the paper. Returned are two graphs with the same train, val and training graph. The test
+    nodes of the first are the choice nodes: as many as val, and none of them a test node of `graph`. The test nodes of
+    the second are a fresh test set. Neither graph contains edges of the other's test nodes.
+
+    >>> from pcwinter import load
+    >>> choosing, confirming = choice_split(load("demo"), seed=0)
+    >>> choosing.test.size, confirming.test.size
+    (500, 1000)
+    """
+    whole_number("seed", seed, 0)
+    candidates = np.setdiff1d(np.flatnonzero(graph.labels >= 0), graph.test)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
+    choice = np.sort(rng.permutation(candidates)[: len(graph.val)])
+    rest = graph.labels.copy()
+    rest[choice] = -1
+    sizes = {"per_class": len(graph.train) // graph.n_classes, "val": len(graph.val), "test": len(graph.test)}
+    train, val, test = random_split(rest, **sizes, seed=seed)
+
+    def without(hidden: IntArray, shown: IntArray) -> Graph:
+        keep = sp.diags_array(~np.isin(np.arange(graph.n_nodes), hidden) * 1.0)
+        edges = sp.csr_array(keep @ graph.adjacency @ keep)
+        edges.eliminate_zeros()
+        named = {"ids": graph.ids, "classes": graph.classes, "name": graph.name}
+        return Graph(edges, graph.features, graph.labels, train, val, shown, **named)
+
+    return without(test, choice), without(choice, test)

@@ -24,9 +24,7 @@ from pcwinter.game.coalitions.records import LocalGraphs, State
 from pcwinter.game.tree import ContributionTree
 
 
-def message_weights(
-    tree: ContributionTree, step: Sparse, theta: Sequence[float]
-) -> tuple[FloatArray, FloatArray]:
+def message_weights(tree: ContributionTree, step: Sparse, theta: Sequence[float]) -> tuple[FloatArray, FloatArray]:
     """(p,) weight of every player and, for the parents of leaves, the `reach`: its multiple of S[w, u] is their weight.
 
     `step` is S, (n, n), and `theta` has an entry for every power from 0 to hops.

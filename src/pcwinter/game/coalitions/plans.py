@@ -75,9 +75,7 @@ def make_plan(
 
 
 @inlined
-def _join(
-    local: LocalGraphs, joined: BoolArray, acting: BoolArray, player: int, fresh: IntArray, m: int
-) -> int:
+def _join(local: LocalGraphs, joined: BoolArray, acting: BoolArray, player: int, fresh: IntArray, m: int) -> int:
     """Let a player join, and list the players that act from now on: itself and descendants that waited for it."""
     joined[player] = True
     above = local.parent[player]

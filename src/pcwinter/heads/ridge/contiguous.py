@@ -20,7 +20,7 @@ the utility is that of the finished rows. So the players of that block are skipp
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray
-from pcwinter._util.compiled import compiled, inlined
+from pcwinter._util.compiled import compiled
 from pcwinter.game.coalitions.acting import begin_step, incomplete, join, row_scale
 from pcwinter.game.coalitions.row_updates import add_four, apply, forget, plan
 from pcwinter.game.detail import credit
@@ -81,7 +81,16 @@ def walk_tree(course: Course, first: int, last: int, opened: Opened, scores: Sco
             rate = a.dtype.type(scale)
             for i in range(n):
                 a[i] = rate * line[i] + constant[i]
-            row = Row(np.full(1, scale), weights, nodes, opened.products, white_h[n_classes:], opened.finished, opened.kept, whose)
+            row = Row(
+                np.full(1, scale),
+                weights,
+                nodes,
+                opened.products,
+                white_h[n_classes:],
+                opened.finished,
+                opened.kept,
+                whose,
+            )
             utility = score(scoring, scores, a, b, row, walked.parts.fresh)
             credit(walked.parts, players[steps[step] : steps[step + 1]], course.credited)
             walked.counts[0 if course.visited[steps[step]] else 1] += 1

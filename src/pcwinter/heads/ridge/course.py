@@ -7,8 +7,8 @@
 from typing import NamedTuple
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
-from pcwinter.game.coalitions.records import LocalGraphs, State
 from pcwinter.game.coalitions.plans import Plan
+from pcwinter.game.coalitions.records import LocalGraphs, State
 from pcwinter.game.coalitions.row_updates import Moves
 from pcwinter.game.detail import Parts
 

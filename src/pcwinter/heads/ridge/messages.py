@@ -1,6 +1,6 @@
 """One tree of an order -> utilities: the compiled ridge walk of the message game.
 
-Every message moves the row along one vector: one line of inner products with the validation rows, one whitened line, and
+Every message moves the row along one vector: a line of inner products with the validation rows, a whitened line, and
 the norm. All are planned before the walk (`game.coalitions.plans`).
 """
 
@@ -108,4 +108,3 @@ def _move(
         change = weight * (2 * dot(sums, x) + weight * dot(x, x))
         _add(sums, x, weight)
     return change
-
