@@ -62,7 +62,7 @@ def rankings(graph: pw.Graph, name: str, seconds: float, seed: int) -> list[Rank
         draw = pw.sampler(tree, "dfs", pw.DATASETS[name].truncation)
         weight = game.problem.local.weight
         sums = dict.fromkeys(RULES if len(weight) else ("silent", "nobody"), np.zeros(tree.n_players))
-        for orders, order, equal in sample(game, draw, seconds, seed):
+        for orders, order, equal in sample(game, draw, seconds, seed):  # noqa: B007
             visited = np.zeros(tree.n_players, dtype=np.bool_)
             visited[order.players] = order.visited
             sums["silent"] = sums["silent"] + equal

@@ -1,7 +1,7 @@
 """One tree of an order -> utilities: the compiled ridge walk of the message game.
 
-Every message moves the row along one vector: a line of inner products with the validation rows, a whitened line, and
-the norm. All are planned before the walk (`game.coalitions.plans`).
+Every message moves the row along one vector: a line of inner products with validation rows, a whitened line, and the
+norm. All are planned before the walk (`game.coalitions.plans`).
 """
 
 import numpy as np
