@@ -11,6 +11,7 @@ import pytest
 from oracles import make_graph
 from pcwinter import stopping
 from pcwinter.estimation.estimator import BLOCK, Estimate, block_of_orders, bootstrap_stderr, estimate, exact
+from pcwinter.game.detail import settle
 from pcwinter.game.orders import FAMILIES, REMAINDERS, every_order, sampler
 from pcwinter.game.protocol import Order, SetGame
 from pcwinter.game.tree import ContributionTree, contribution_tree
@@ -273,8 +274,29 @@ def test_counts_and_halves() -> None:
 
 def test_the_bootstrap_is_the_spread_of_a_mean_over_validation_nodes() -> None:
     detail = np.random.default_rng(1).normal(size=(6, 300))
-    spread = bootstrap_stderr(detail * 7, orders=7, replicates=4_000, seed=0)
+    alike = 7 * 300 * detail.var(axis=1)  # seven orders that agree have no noise
+    spread = bootstrap_stderr(detail * 7, alike, orders=7, replicates=4_000, seed=0)
     np.testing.assert_allclose(spread, detail.std(axis=1) / np.sqrt(300), rtol=0.06)
+    assert np.isnan(bootstrap_stderr(detail, alike / 7, orders=1, replicates=2, seed=0)).all()
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 3.0, 5.0])
+def test_the_bootstrap_leaves_out_the_noise_of_the_orders(noise: float) -> None:
+    """Twenty orders whose noise has up to 1.25 times the variance of what is to be found."""
+    rng, (rows, v, orders) = np.random.default_rng(2), (400, 100, 20)
+    mean = rng.normal(size=(rows, v))
+    shared = rng.normal(size=(orders, rows, 1))  # moves all validation nodes alike, so it is in `stderr` alone
+    draws = mean + 5 * shared + noise * rng.normal(size=(orders, rows, v))
+    sums, squares = np.zeros((rows, v)), np.zeros(rows)
+    for draw in draws.copy():
+        settle(draw, sums, squares)
+        assert not draw.any()
+    np.testing.assert_allclose(sums, draws.sum(axis=0), atol=1e-9)
+    np.testing.assert_allclose(squares, v * draws.var(axis=2).sum(axis=0))
+    found = bootstrap_stderr(sums, squares, orders, 500, seed=0) ** 2
+    differences = found - mean.var(axis=1) / v
+    assert abs(differences.mean()) <= 4 * differences.std() / np.sqrt(rows) + 0.001 * found.mean()
+    assert (found >= 0).all()
 
 
 def test_blocks_fit_the_window() -> None:

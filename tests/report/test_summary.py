@@ -65,7 +65,10 @@ def test_the_sentences_of_special_runs(tmp_path: Path) -> None:
     again = small_run(tmp_path / "c", bootstrap=20)
     bootstrapped = report.page(again)
     assert "“± validation”" in bootstrapped
-    assert len(embedded(bootstrapped)["nodes"]["stderr_validation"]) == len(again.nodes)
+    assert "“± total” combines both" in bootstrapped
+    for name in ("stderr_validation", "stderr_total"):
+        assert len(embedded(bootstrapped)["nodes"][name]) == len(again.nodes)
+        assert len(embedded(bootstrapped)["edges"][name]) == len(again.edges)
 
 
 def test_a_single_order_has_no_error_bars(tmp_path: Path) -> None:

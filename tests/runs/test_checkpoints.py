@@ -14,6 +14,7 @@ from pcwinter.estimation.estimator import Sample, State
 from pcwinter.estimation.stopping import at_most, converged, permutations, rank_stability
 from pcwinter.game.tree import LEVELS
 from pcwinter.runs.checkpoints import NAMES, Checkpoints, pack, unpack
+from pcwinter.runs.directory import CheckpointWarning
 from pcwinter.valuation import prepare
 
 pytestmark = pytest.mark.filterwarnings("ignore:the edges harm the model")
@@ -61,6 +62,23 @@ def test_a_run_with_other_sums_is_refused(tmp_path: Path) -> None:
         path.write_bytes(pack(replace(state, total=replace(state.total, levels=fewer)), about))
     with pytest.raises(ValueError, match="holds a run of another version"):
         pw.run(random_graph(3), tmp_path, head=HEAD, permutations=30, resume=True)
+
+
+def test_an_old_run_with_a_bootstrap_starts_over(tmp_path: Path) -> None:
+    """Checkpoints up to 0.2.0 have no squares by validation node, so the noise of the orders is not known."""
+    pw.run(random_graph(3), tmp_path / "old", head=HEAD, permutations=20, bootstrap=5)
+    for path in (tmp_path / "old" / name for name in NAMES):
+        with np.load(path) as archive:
+            about = str(archive["about"])
+        state = unpack(path.read_bytes(), about)
+        path.write_bytes(pack(replace(state, total=replace(state.total, squares={})), about))
+        assert not unpack(path.read_bytes(), about).total.squares
+    with pytest.warns(CheckpointWarning, match=r"lack sums of the bootstrap\. .* continues from the beginning"):
+        pw.run(random_graph(3), tmp_path / "old", head=HEAD, permutations=30, bootstrap=5, resume=True)
+    pw.run(random_graph(3), tmp_path / "new", head=HEAD, permutations=30, bootstrap=5)
+    for name in ("nodes.csv", "edges.csv"):
+        assert (tmp_path / "old" / name).read_bytes() == (tmp_path / "new" / name).read_bytes()
+        assert b"stderr_validation,stderr_total" in (tmp_path / "new" / name).read_bytes()
 
 
 @pytest.mark.parametrize(

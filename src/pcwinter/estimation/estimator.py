@@ -22,7 +22,7 @@ from pcwinter.estimation.jobs import Pool, blocks
 from pcwinter.estimation.moments import Moments, Tally
 from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.stopping import WINDOW, Progress, Rule
-from pcwinter.game.detail import make_parts
+from pcwinter.game.detail import make_parts, settle
 from pcwinter.game.protocol import Detailed, Game, Order, Preparable, check_order, marginals
 
 NOT_MET = "the limit of the stopping rule was reached, but its check did not stop the run: make limit and check agree"
@@ -67,6 +67,7 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[
             raise TypeError(f"{type(game).__name__} does not split utilities into parts: leave out the bootstrap")
         parts = make_parts(sp.csr_array(sp.vstack([levels[name] for name in detail])), game.n_parts)
         walk = partial(game.walk, parts=parts)
+        sums, squares = np.zeros_like(parts.sums), np.zeros(len(parts.sums))
     total: Tally | None = None
     for order in orders:
         check_order(game, order)
@@ -77,13 +78,15 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[
             moments[name] = Moments.of(np.asarray(matrix @ steps))
         one = Tally(moments, {}, int(order.visited.sum()), walked.evaluations, walked.baselines)
         total = one if total is None else total + one
+        if parts is not None:
+            settle(parts.sums, sums, squares)
     if total is None:
         raise ValueError("orders is empty: pass at least one order")
     if parts is None:
         return total
     ends = np.cumsum([levels[name].shape[0] for name in detail])
-    sums = dict(zip(detail, np.split(parts.sums, ends[:-1]), strict=True))
-    return replace(total, detail=sums)
+    by_level = [dict(zip(detail, np.split(array, ends[:-1]), strict=True)) for array in (sums, squares)]
+    return replace(total, detail=by_level[0], squares=by_level[1])
 
 
 def block_of_orders(draw: Draw, seed: int, begin: int, end: int) -> Iterable[Order]:
@@ -243,14 +246,25 @@ def _check_game(game: object) -> None:
         raise ValueError(f"game is {game!r}, expected a pcwinter.Game, with n_players, unit, empty and walk")
 
 
-def bootstrap_stderr(detail: FloatArray, orders: int, replicates: int, seed: int) -> FloatArray:
-    """(n,) standard deviation of the values over resampled validation nodes.
+def bootstrap_stderr(detail: FloatArray, squares: FloatArray, orders: int, replicates: int, seed: int) -> FloatArray:
+    """(n,) standard deviation of the values over resampled validation nodes, without the noise of the orders.
 
     `detail`, (n, v), holds sums over `orders` orders by validation node, so a replicate is one product with the counts
-    of a multinomial draw.
+    of a multinomial draw. The sums are themselves noisy, and that noise widens the replicates. Let x_ij belong to order
+    i and validation node j, centred over j. An unbiased estimate of the noise in
+
+        sum_j (sum_i x_ij)^2 / orders    is    (sum_ij x_ij^2 - sum_j (sum_i x_ij)^2 / orders) / (orders - 1).
+
+    `squares`, (n,), holds sum_ij x_ij^2. The noise is subtracted, down to 0 at most. One order does not show its noise,
+    so the result is then NaN.
     """
+    if orders < 2:
+        return np.full(len(detail), np.nan)
     v = detail.shape[1]
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
     counts = rng.multinomial(v, np.full(v, 1 / v), size=replicates)
     spread: FloatArray = np.std(detail @ (counts.T / (v * orders)), axis=1, ddof=1)
-    return spread
+    whole = detail.var(axis=1) * (v / orders)
+    noise = (squares - whole) / (orders - 1)
+    share = np.divide(noise, whole, out=np.zeros_like(whole), where=whole > 0)
+    return np.asarray(spread * np.sqrt(1 - np.clip(share, 0, 1)))

@@ -3,7 +3,7 @@
 Sums of players (nodes, edges) need separate moments, because the contributions in one order are correlated.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -56,6 +56,7 @@ class Tally:
     visited: int  # players that the orders visited, including null players
     evaluations: int
     baselines: int
+    squares: dict[str, FloatArray] = field(default_factory=dict)  # (rows,) spread of `detail`, see `settle`
 
     @property
     def orders(self) -> int:
@@ -69,4 +70,5 @@ class Tally:
             self.visited + other.visited,
             self.evaluations + other.evaluations,
             self.baselines + other.baselines,
+            {name: spread + other.squares[name] for name, spread in self.squares.items()},
         )

@@ -59,11 +59,11 @@ def page_data(run: Run, known: Facts) -> dict[str, Any]:
         "distance": known.distance[rows].tolist(),
         "players": run.nodes["players"].to_numpy()[rows].tolist(),
     }
-    for name in ("value", "stderr", "value_path", "stderr_path", "stderr_validation"):
+    for name in ("value", "stderr", "value_path", "stderr_path", "stderr_validation", "stderr_total"):
         if name in run.nodes:
             nodes[name] = rounded(column(run.nodes, name)[rows], known.decimals)
     table: dict[str, Any] = {"of": m, **_ends(local[known.ends[edges]])}
-    for name in ("value", "stderr", "stderr_validation"):
+    for name in ("value", "stderr", "stderr_validation", "stderr_total"):
         if name in run.edges:
             table[name] = rounded(column(run.edges, name)[edges], known.decimals)
     table["within_class"] = rounded(known.within_class[edges], known.decimals)

@@ -52,7 +52,8 @@ function headline(table, k) {
   return make("p", { class: "big" }, withError(table.value[k], table.stderr[k]), " ", make("span", { class: tone(table.value[k]) }, spoken(table.value[k], table.unclear[k])));
 }
 
-const validation = (table, k) => (table.stderr_validation ? [["± validation", plain(table.stderr_validation[k])]] : []);
+const validation = (table, k) => [["± validation", table.stderr_validation], ["± total", table.stderr_total]]
+  .filter(([, errors]) => errors).map(([title, errors]) => [title, plain(errors[k])]);
 
 function nodePanel(k) {
   const found = playersOf(k);

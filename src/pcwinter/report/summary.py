@@ -75,6 +75,8 @@ def meaning(run: Run, known: Facts) -> list[str]:
         )
     if "stderr_validation" in run.nodes:
         error += " “± validation” is the standard error from the choice of the validation nodes."
+    if "stderr_total" in run.nodes:
+        error += " “± total” combines both."
     return [value, error, _sum(run, known)]
 
 

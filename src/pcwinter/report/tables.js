@@ -128,7 +128,8 @@ function startTables() {
   const number = (part, name, title, show, start = false) => ({ title, key: (k) => part[name][k], right: true, start, cell: (k) => show(part[name][k]), csv: [[name, (k) => part[name][k]]] });
   const value = (part) => number(part, "value", "Value", signed, true);
   const error = (part) => number(part, "stderr", "±", plain);
-  const validationError = (part) => (part.stderr_validation ? [number(part, "stderr_validation", "± validation", plain)] : []);
+  const validationError = (part) => [["stderr_validation", "± validation"], ["stderr_total", "± total"]]
+    .filter(([name]) => part[name]).map(([name, title]) => number(part, name, title, plain));
   const whole = (name, title) => number(nodes, name, title, (n) => n.toLocaleString("en"));
   const effectOf = (part) => (k) => (part.unclear[k] ? "unclear" : verdict(part.value[k]));
   const effect = (part) => ({

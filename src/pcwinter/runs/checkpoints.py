@@ -65,6 +65,7 @@ def pack(state: State, about: str) -> bytes:
         if one is not None:
             arrays |= {f"{name} n": np.array(one.n), f"{name} total": one.total, f"{name} squares": one.squares}
     arrays |= {f"detail {name}": sums for name, sums in total.detail.items()}
+    arrays |= {f"squares {name}": squares for name, squares in total.squares.items()}
     file = BytesIO()
     np.savez(file, allow_pickle=False, sha256=np.array(digest(arrays)), **arrays)
     return file.getvalue()
@@ -84,9 +85,12 @@ def unpack(content: bytes, *about: str) -> State:
 
     _, visited, evaluations, baselines = arrays["counts"].tolist()
     levels = {name: moments(f"level {name}") for name in arrays["levels"].tolist()}
-    detail = {name: arrays[f"detail {name}"] for name in levels if f"detail {name}" in arrays}
+
+    def by_level(kind: str) -> Arrays:
+        return {name: arrays[f"{kind} {name}"] for name in levels if f"{kind} {name}" in arrays}
+
     return State(
-        Tally(levels, detail, visited, evaluations, baselines),
+        Tally(levels, by_level("detail"), visited, evaluations, baselines, by_level("squares")),
         (moments("even"), moments("odd") if "odd n" in arrays else None),
         tuple(arrays["recent"]),
         tuple(arrays["change"].tolist()),
