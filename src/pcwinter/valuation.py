@@ -73,7 +73,7 @@ def value(
     - `remainder`: who gets what silent players change, they themselves ("silent", the default) or "nobody" (the paper).
     - `empty`: what the empty coalition scores, that of predicting "nothing" (accuracy 0), or of the best "constant".
     - `seed`: seed of the orders.
-    - `bootstrap`: number of resamplings of the validation nodes, for `stderr_validation` and `stderr_total`; 0 for none.
+    - `bootstrap`: how often to resample the validation nodes, for `stderr_validation` and `stderr_total`; 0 for never.
 
     When to stop:
 
@@ -189,7 +189,11 @@ class Valuation:
         setup = time.perf_counter() - self.began - (state.seconds - self.before)  # includes compiling
         done, replicates, seed = state.total, self.request.bootstrap, self.request.seed
         spread = {
-            name: bootstrap_stderr(sums, done.squares[name], done.orders, replicates, seed)
+            name: np.where(
+                done.levels[name].known_visits() < 2,
+                np.nan,
+                bootstrap_stderr(sums, done.squares[name], done.orders, replicates, seed),
+            )
             for name, sums in done.detail.items()
         }
         return self._values(self.sample.estimate(state, status), spread, rule.settings, setup)

@@ -1,5 +1,6 @@
 """Estimators on games with known values: axioms, enumeration, error bars, seeds."""
 
+import warnings
 from collections.abc import Callable
 from itertools import combinations
 from math import factorial
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import pcwinter as pw
 from oracles import make_graph
 from pcwinter import stopping
 from pcwinter.estimation.estimator import BLOCK, Estimate, block_of_orders, bootstrap_stderr, estimate, exact
@@ -301,3 +303,40 @@ def test_the_bootstrap_leaves_out_the_noise_of_the_orders(noise: float) -> None:
 
 def test_blocks_fit_the_window() -> None:
     assert stopping.WINDOW % BLOCK == 0
+
+
+@pytest.mark.parametrize("remainder", REMAINDERS)
+def test_players_that_were_hardly_visited_have_an_unknown_error(remainder: str) -> None:
+    """A labelled node has twelve neighbours, of which each order visits one."""
+    tree = contribution_tree(make_graph([(0, k) for k in range(2, 14)], [0, 1]), 1)
+    game = SetGame(tree.n_players, lambda coalition: float(coalition.sum()))
+    draw = sampler(tree, truncation=(11 / 12,), remainder=remainder)
+    orders = list(block_of_orders(draw, 0, 0, 10))
+    visits = np.zeros(tree.n_players, dtype=np.int64)
+    for order in orders:
+        visits[order.players[order.visited]] += 1
+    assert {0, 1, 2} <= set(visits.tolist())
+    levels = {"own": tree.incidence("own"), "path": tree.incidence("path"), "edge": tree.incidence("edge")}
+    done = estimate(game, draw, stopping.permutations(10), levels=levels)
+    unknown = visits < 2 if remainder == "nobody" else np.zeros(tree.n_players, dtype=np.bool_)
+    np.testing.assert_array_equal(np.isnan(done.stderr()), unknown)
+    np.testing.assert_array_equal(np.isnan(done.stderr("own")), unknown[np.argsort(tree.node)])  # a player each
+    np.testing.assert_array_equal(done.visits(), visits if remainder == "nobody" else 10)
+    np.testing.assert_array_equal(np.isnan(done.stderr("edge")), unknown[tree.depth == 1])
+    assert not np.isnan(done.stderr("path")[0])  # every order visits the root and one child
+
+
+def test_null_players_have_no_error_even_if_they_are_left_out() -> None:
+    graph = make_graph([(0, k) for k in range(2, 14)], [0, 1], n_val=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        values = pw.value(
+            graph, head=pw.Ridge(1, 1), truncation=(0.9, 0.9), remainder="nobody", permutations=4, bootstrap=5
+        )
+    players = values.players()
+    assert (players["stderr"][players["null"]] == 0).all()
+    assert players["stderr"][~players["null"]].isna().any()
+    for table in (values.nodes(), values.edges()):
+        assert table["stderr"].isna().any()
+        for name in ("stderr_validation", "stderr_total"):
+            np.testing.assert_array_equal(table[name].isna(), table["stderr"].isna())

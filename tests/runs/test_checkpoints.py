@@ -3,6 +3,7 @@
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from pcwinter.estimation.estimator import Sample, State
 from pcwinter.estimation.stopping import at_most, converged, permutations, rank_stability
 from pcwinter.game.tree import LEVELS
 from pcwinter.runs.checkpoints import NAMES, Checkpoints, pack, unpack
-from pcwinter.runs.directory import CheckpointWarning
+from pcwinter.runs.directory import RESULTS, CheckpointWarning
 from pcwinter.valuation import prepare
 
 pytestmark = pytest.mark.filterwarnings("ignore:the edges harm the model")
@@ -64,21 +65,23 @@ def test_a_run_with_other_sums_is_refused(tmp_path: Path) -> None:
         pw.run(random_graph(3), tmp_path, head=HEAD, permutations=30, resume=True)
 
 
-def test_an_old_run_with_a_bootstrap_starts_over(tmp_path: Path) -> None:
-    """Checkpoints up to 0.2.0 have no squares by validation node, so the noise of the orders is not known."""
-    pw.run(random_graph(3), tmp_path / "old", head=HEAD, permutations=20, bootstrap=5)
+@pytest.mark.parametrize("options", [{"bootstrap": 5}, {"truncation": (0.5, 0.5), "remainder": "nobody"}], ids=str)
+def test_an_old_run_that_lacks_sums_starts_over(options: dict[str, Any], tmp_path: Path) -> None:
+    """Checkpoints up to 0.2.0 have no squares by validation node, and no visits."""
+    pw.run(random_graph(3), tmp_path / "old", head=HEAD, permutations=20, **options)
     for path in (tmp_path / "old" / name for name in NAMES):
         with np.load(path) as archive:
             about = str(archive["about"])
         state = unpack(path.read_bytes(), about)
-        path.write_bytes(pack(replace(state, total=replace(state.total, squares={})), about))
-        assert not unpack(path.read_bytes(), about).total.squares
-    with pytest.warns(CheckpointWarning, match=r"lack sums of the bootstrap\. .* continues from the beginning"):
-        pw.run(random_graph(3), tmp_path / "old", head=HEAD, permutations=30, bootstrap=5, resume=True)
-    pw.run(random_graph(3), tmp_path / "new", head=HEAD, permutations=30, bootstrap=5)
-    for name in ("nodes.csv", "edges.csv"):
+        levels = {name: replace(moments, visits=None) for name, moments in state.total.levels.items()}
+        path.write_bytes(pack(replace(state, total=replace(state.total, levels=levels, squares={})), about))
+    with pytest.warns(CheckpointWarning, match=r"lack sums that are now needed\. .* continues from the beginning"):
+        pw.run(random_graph(3), tmp_path / "old", head=HEAD, permutations=30, resume=True, **options)
+    pw.run(random_graph(3), tmp_path / "new", head=HEAD, permutations=30, **options)
+    for name in RESULTS:
         assert (tmp_path / "old" / name).read_bytes() == (tmp_path / "new" / name).read_bytes()
-        assert b"stderr_validation,stderr_total" in (tmp_path / "new" / name).read_bytes()
+    has_column = b"stderr_validation,stderr_total" in (tmp_path / "new" / "nodes.csv").read_bytes()
+    assert has_column == ("bootstrap" in options)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from pcwinter._util.arrays import FloatArray, Incidence
+from pcwinter._util.arrays import FloatArray, Incidence, IntArray
 from pcwinter._util.checks import count, function, instance, one_of, whole_number
 from pcwinter._util.threads import one_thread
 from pcwinter.estimation.jobs import Pool, blocks
@@ -23,7 +23,7 @@ from pcwinter.estimation.moments import Moments, Tally
 from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.stopping import WINDOW, Progress, Rule
 from pcwinter.game.detail import make_parts, settle
-from pcwinter.game.protocol import Detailed, Game, Order, Preparable, check_order, marginals
+from pcwinter.game.protocol import Detailed, Game, Order, Preparable, check_order, marginals, null_players
 
 NOT_MET = "the limit of the stopping rule was reached, but its check did not stop the run: make limit and check agree"
 BLOCK = 10  # orders; divides WINDOW, and does not depend on the number of workers
@@ -51,9 +51,16 @@ class Estimate:
         return self._moments(level).mean(self.unit)
 
     def stderr(self, level: str = "player") -> FloatArray:
-        """Standard errors from the sampling of orders, for a `level` as in `mean`; 0 if all orders were enumerated."""
+        """Standard errors from the sampling of orders, for a `level` as in `mean`; 0 if all orders were enumerated.
+
+        NaN means unknown: truncated orders visited the players fewer than two times, and gave them no shares.
+        """
         moments = self._moments(level)
         return np.zeros(len(moments.total)) if self.exact else moments.stderr(self.unit)
+
+    def visits(self, level: str = "player") -> IntArray:
+        """Number of orders that visited each entry of a `level` as in `mean`, or gave it a share."""
+        return self._moments(level).known_visits()
 
     def _moments(self, level: str) -> Moments:
         return self.tally.levels[one_of("level", level, self.tally.levels)]
@@ -68,14 +75,19 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[
         parts = make_parts(sp.csr_array(sp.vstack([levels[name] for name in detail])), game.n_parts)
         walk = partial(game.walk, parts=parts)
         sums, squares = np.zeros_like(parts.sums), np.zeros(len(parts.sums))
+    live = ~null_players(game)
+    idle = {name: np.asarray(matrix @ live) == 0 for name, matrix in levels.items()}
     total: Tally | None = None
     for order in orders:
         check_order(game, order)
         walked = walk(order)
         steps = marginals(game, order, walked)
-        moments = {"player": Moments.of(steps)}
+        seen = order.credited(~live) & live
+        partly = bool((live & ~seen).any())
+        moments = {"player": Moments.of(steps, seen | ~live if partly else None)}
         for name, matrix in levels.items():
-            moments[name] = Moments.of(np.asarray(matrix @ steps))
+            visited = (np.asarray(matrix @ seen) > 0) | idle[name] if partly else None
+            moments[name] = Moments.of(np.asarray(matrix @ steps), visited)
         one = Tally(moments, {}, int(order.visited.sum()), walked.evaluations, walked.baselines)
         total = one if total is None else total + one
         if parts is not None:

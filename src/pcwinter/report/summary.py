@@ -73,6 +73,8 @@ def meaning(run: Run, known: Facts) -> list[str]:
             "The number after ± is one standard error. It covers the sampling of orders only, not the choice of the "
             "validation nodes, the split or the head."
         )
+        if np.isnan([*run.nodes["stderr"], *run.edges["stderr"]]).any():
+            error += " It is unknown where fewer than two orders visited the players."
     if "stderr_validation" in run.nodes:
         error += " “± validation” is the standard error from the choice of the validation nodes."
     if "stderr_total" in run.nodes:

@@ -64,6 +64,7 @@ def pack(state: State, about: str) -> bytes:
     for name, one in {**moments, "even": state.halves[0], "odd": state.halves[1]}.items():
         if one is not None:
             arrays |= {f"{name} n": np.array(one.n), f"{name} total": one.total, f"{name} squares": one.squares}
+            arrays |= {} if one.visits is None else {f"{name} visits": one.visits}
     arrays |= {f"detail {name}": sums for name, sums in total.detail.items()}
     arrays |= {f"squares {name}": squares for name, squares in total.squares.items()}
     file = BytesIO()
@@ -81,7 +82,8 @@ def unpack(content: bytes, *about: str) -> State:
         raise ValueError("it belongs to another run")
 
     def moments(name: str) -> Moments:
-        return Moments(int(arrays[f"{name} n"]), arrays[f"{name} total"], arrays[f"{name} squares"])
+        n, visits = int(arrays[f"{name} n"]), arrays.get(f"{name} visits")
+        return Moments(n, arrays[f"{name} total"], arrays[f"{name} squares"], visits)
 
     _, visited, evaluations, baselines = arrays["counts"].tolist()
     levels = {name: moments(f"level {name}") for name in arrays["levels"].tolist()}
