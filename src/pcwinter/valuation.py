@@ -64,7 +64,8 @@ def value(
     - `hops`: propagation steps, K.
     - `preset`: "paper" for the paper's game: head="softmax", coalition="induced", remainder="nobody".
     - `head`: the classifier, "ridge" (closed form, the default) or "softmax" (the paper's), or a `Ridge` or `Softmax`.
-    - `metric`: what is measured on the validation nodes, one of `METRICS`.
+    - `metric`: what is measured on the validation nodes, one of `METRICS`. "macro-f1" averages over the classes that
+      occur among them.
     - `coalition`: what a coalition is. "induced" (the paper's, the default) propagates on the edges that have joined;
       "messages" weights the messages that have joined as the whole model does, so that everything is the model itself.
     - `theta`: weights of the powers 0 to `hops` of the propagation, for "messages"; by default the last power alone.

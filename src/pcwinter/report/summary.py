@@ -13,7 +13,7 @@ from pcwinter.runs.read import Run
 
 METRICS = {
     "accuracy": "accuracy on the validation nodes (0.01 is one percentage point)",
-    "macro-f1": "macro-averaged F1 score on the validation nodes",
+    "macro-f1": "macro-averaged F1 score on the validation nodes, over the classes that occur among them",
     "probability": "mean predicted probability of the true class, over the validation nodes",
     "log-likelihood": "mean log-likelihood of the true class, over the validation nodes",
 }
