@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from pcwinter._util.arrays import FloatArray, Incidence, IntArray
+from pcwinter._util.arrays import BoolArray, FloatArray, Incidence, IntArray
 from pcwinter._util.checks import count, function, instance, one_of, whole_number
 from pcwinter._util.threads import one_thread
 from pcwinter.estimation.jobs import Pool, blocks
@@ -75,19 +75,16 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[
         parts = make_parts(sp.csr_array(sp.vstack([levels[name] for name in detail])), game.n_parts)
         walk = partial(game.walk, parts=parts)
         sums, squares = np.zeros_like(parts.sums), np.zeros(len(parts.sums))
-    live = ~null_players(game)
-    idle = {name: np.asarray(matrix @ live) == 0 for name, matrix in levels.items()}
+    find_visited = visited_rows(game, levels)
     total: Tally | None = None
     for order in orders:
         check_order(game, order)
         walked = walk(order)
         steps = marginals(game, order, walked)
-        seen = order.credited(~live) & live
-        partly = bool((live & ~seen).any())
-        moments = {"player": Moments.of(steps, seen | ~live if partly else None)}
+        visited = find_visited(order)
+        moments = {"player": Moments.of(steps, visited.get("player"))}
         for name, matrix in levels.items():
-            visited = (np.asarray(matrix @ seen) > 0) | idle[name] if partly else None
-            moments[name] = Moments.of(np.asarray(matrix @ steps), visited)
+            moments[name] = Moments.of(np.asarray(matrix @ steps), visited.get(name))
         one = Tally(moments, {}, int(order.visited.sum()), walked.evaluations, walked.baselines)
         total = one if total is None else total + one
         if parts is not None:
@@ -99,6 +96,24 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[
     ends = np.cumsum([levels[name].shape[0] for name in detail])
     by_level = [dict(zip(detail, np.split(array, ends[:-1]), strict=True)) for array in (sums, squares)]
     return replace(total, detail=by_level[0], squares=by_level[1])
+
+
+def visited_rows(game: Game, levels: Levels) -> Callable[[Order], dict[str, BoolArray]]:
+    """A function that takes an order and says, by level, which rows it visits or gives a share; empty if all.
+
+    Null players need no visit, because their value is known.
+    """
+    live = ~null_players(game)
+    idle = {name: np.asarray(matrix @ live) == 0 for name, matrix in levels.items()}
+
+    def find(order: Order) -> dict[str, BoolArray]:
+        seen = order.credited(~live) & live
+        if (seen == live).all():
+            return {}
+        rows = {name: (np.asarray(matrix @ seen) > 0) | idle[name] for name, matrix in levels.items()}
+        return {"player": seen | ~live, **rows}
+
+    return find
 
 
 def block_of_orders(draw: Draw, seed: int, begin: int, end: int) -> Iterable[Order]:
@@ -150,7 +165,7 @@ class Sample:
 
     def advance(self, state: State | None, block: Tally, seconds: float) -> State:
         """The state after one more block."""
-        mine, unit = block.levels[self.watch], self.game.unit
+        mine, unit = replace(block.levels[self.watch], visits=None), self.game.unit  # halves need only their means
         if state is None:
             return State(block, (mine, None), (mine.mean(unit),), (np.inf,), seconds)
         total, (even, odd) = state.total + block, state.halves
@@ -158,6 +173,19 @@ class Sample:
         recent = (*state.recent, total.levels[self.watch].mean(unit))[-WINDOW // BLOCK - 1 :]
         after = State(total, halves, recent, (), seconds)
         return replace(after, change=(*state.change, self.progress(after).change))
+
+    def with_visits(self, state: State) -> State:
+        """The state with its visits, which versions up to 0.2.0 did not store. Orders are drawn again, not walked."""
+        total, find = state.total, visited_rows(self.game, self.levels)
+        first = next(iter(block_of_orders(self.draw, self.seed, 0, 1)))
+        if total.levels["player"].visits is not None or not find(first):
+            return state
+        visits = {name: np.zeros(len(moments.total), dtype=np.int64) for name, moments in total.levels.items()}
+        for order in block_of_orders(self.draw, self.seed, 0, total.orders):
+            for name, rows in find(order).items():
+                visits[name] += rows
+        levels = {name: replace(moments, visits=visits[name]) for name, moments in total.levels.items()}
+        return replace(state, total=replace(total, levels=levels))
 
     def progress(self, state: State) -> Progress:
         """What a stopping rule sees after a block."""
@@ -192,6 +220,7 @@ def states(
         done, before = begin.total.orders, begin.seconds
         if limit is not None and done > limit:
             raise ValueError(f"the run already has {done:,} orders, but the limit is now {limit:,}: raise the limit")
+        begin = sample.with_visits(begin)
         yield begin
     state = begin
     sample.prepare()

@@ -71,12 +71,6 @@ class Tally:
         """Number of orders."""
         return self.levels["player"].n
 
-    def outdated(self, shares: bool) -> bool:
-        """Whether it lacks sums that versions up to 0.2.0 did not store; `shares`: players left out get shares."""
-        players = self.levels["player"]
-        left_out = self.visited < self.orders * len(players.total)
-        return self.detail.keys() != self.squares.keys() or (left_out and not shares and players.visits is None)
-
     def __add__(self, other: "Tally") -> "Tally":
         return Tally(
             {name: moments + other.levels[name] for name, moments in self.levels.items()},

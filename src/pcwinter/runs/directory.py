@@ -108,8 +108,8 @@ class Directory:
         state, complaints = self.checkpoints.load(_hash(there))
         if state is not None and state.total.levels.keys() != {"player", *LEVELS}:
             raise ValueError(f"{self.out} holds a run of another version of pcwinter: choose another directory")
-        if state is not None and state.total.outdated(shares=request.remainder == "silent"):
-            state, complaints = None, ["The checkpoints are of an older version and lack sums that are now needed."]
+        if state is not None and state.total.detail.keys() != state.total.squares.keys():
+            state, complaints = None, ["The checkpoints are of an older version and lack sums of the bootstrap."]
         self.done = int(record.get("permutations", 0))
         if (limit := stop.get("permutations", self.done)) < self.done:
             raise ValueError(
