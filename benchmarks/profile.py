@@ -77,11 +77,10 @@ def _profile(name: str, rates: dict[str, float]) -> None:
         lambda: _follow(local, empty_state(local), no_moves(local), order.players, walker.basis, white, b, 0)
     )
     joined = each(lambda: _join(local, empty_state(local), order.players))
-    scores = make_scores(c, n, room)
+    scores = make_scores(walker.ends, room)
     scores.exact[:] = np.random.default_rng(0).random((c, n))
-    scores.rounded[:] = scores.exact
     kept, whose = np.empty((KEPT, 1)), np.full(KEPT, -1)
-    row = Row(1.0, np.zeros(1), np.zeros(1, dtype=np.int64), products, np.zeros(0), finished, kept, whose)
+    row = Row(np.ones(1), np.zeros(1), np.zeros(1, dtype=np.int64), products, np.zeros(0), finished, kept, whose)
     scoring = Scoring(0, walker.ends, 1.0, walker.tie, 0.0, largest_error(products))
     slots = np.diff(local.begin)
     many = walker.gram_begin < 0

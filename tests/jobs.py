@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +31,22 @@ class Diary(Unprepared):
         (self.folder / f"{begin}-{os.getpid()}-{time.monotonic_ns()}").touch()
         time.sleep(self.seconds * (1 + end % 2))
         return begin, os.getpid()
+
+
+@dataclass
+class Patient(Unprepared):
+    """A block ends only when the run is late."""
+
+    folder: Path
+
+    def __call__(self, begin: int, end: int) -> int:
+        raise AssertionError
+
+    def until(self, begin: int, end: int, late: Callable[[], bool]) -> int:
+        (self.folder / str(begin)).touch()
+        while not late():
+            time.sleep(0.001)
+        return begin
 
 
 class Deadly(Unprepared):

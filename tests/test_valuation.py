@@ -265,7 +265,7 @@ def test_details_by_validation_node_add_up_with_shares_and_a_constant(
     graph = random_graph(3, n=12, probability=0.4, n_val=20)
     request = pw.Request(head=RIDGE, metric=metric, truncation=truncation, empty="constant", bootstrap=5)
     valuation = prepare(graph, request)
-    for state in valuation.states(10, 1):
+    for state in valuation.states(pw.stopping.permutations(10), 1):
         total = state.total
         for level in ("own", "path", "edge"):
             parts = total.detail[level].sum(axis=1) * (1 if metric == "accuracy" else 1 / 20)

@@ -13,10 +13,10 @@ from pcwinter._util.arrays import FloatArray
 from pcwinter._util.checks import count, function, whole_number
 from pcwinter._util.memory import budget
 from pcwinter._util.threads import one_thread
-from pcwinter.estimation.estimator import NOT_MET, Estimate, Sample, State, bootstrap_stderr, exact, states
+from pcwinter.estimation.estimator import NOT_MET, Checkpoint, Estimate, Sample, State, bootstrap_stderr, exact, states
 from pcwinter.estimation.jobs import Pool
 from pcwinter.estimation.pools import open_pool
-from pcwinter.estimation.stopping import Progress, Rule, choose
+from pcwinter.estimation.stopping import Progress, Rule, Stage, choose, stages, unheard
 from pcwinter.game.orders import Truncation, count_orders, every_order, sampler
 from pcwinter.game.problem import GraphGame
 from pcwinter.game.tree import LEVELS, ContributionTree, contribution_tree
@@ -81,7 +81,7 @@ def value(
     - `tolerance`: stop when the node values move by less than this share over 20 orders; 0.05 by default.
     - `max_permutations`: stop after this many orders even if the values have not converged; 2,000 by default.
     - `permutations`: draw exactly this many orders instead.
-    - `max_seconds`: stop after the block of orders that ends past this time.
+    - `max_seconds`: stop after the first order that ends past this time, which includes preparation.
     - `stop`: any other rule, see `pcwinter.stopping`, instead of these four.
 
     How it runs:
@@ -91,6 +91,7 @@ def value(
     - `max_players`: raise an error if there are more players than this.
     - `progress(now)`: called after every block of orders.
     """
+    began = time.perf_counter()
     rule = choose(stop, permutations, max_permutations, tolerance, max_seconds)
     request = Request(
         hops=hops,
@@ -110,8 +111,9 @@ def value(
     function("progress", progress, "progress(now)")
     room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
     with one_thread(), open_pool(workers) as pool:  # processes start while the game is prepared
-        valuation = prepare(graph, request, max_players=max_players, memory=room)
-        with closing(valuation.states(rule.limit, pool)) as found:
+        stage = stages(progress)
+        valuation = prepare(graph, request, max_players=max_players, memory=room, began=began, stage=stage)
+        with closing(valuation.states(rule, pool)) as found:
             for state in found:
                 now = valuation.sample.progress(state)
                 if progress:
@@ -178,16 +180,22 @@ class Valuation:
     calibration: Calibration | None
     sample: Sample
     began: float
-    before: float = 0.0  # seconds of estimating in earlier sessions
+    stage: Stage
 
-    def states(self, limit: int | None, workers: int | Pool, begin: State | None = None) -> Generator[State]:
-        """The state after every block of orders, starting with `begin` if it is given."""
-        self.before = begin.seconds if begin else 0.0
-        return states(self.sample, limit=limit, workers=workers, begin=begin)
+    def states(self, rule: Rule, workers: int | Pool, begin: Checkpoint | None = None) -> Generator[State]:
+        """The state after every block of orders, starting with that of `begin`; the last block may end early."""
+        return states(
+            self.sample,
+            limit=rule.limit,
+            workers=workers,
+            begin=begin,
+            late=rule.late,
+            began=self.began,
+            stage=self.stage,
+        )
 
     def values(self, state: State, status: str, rule: Rule) -> Values:
         """The values at a state; `status` says why the run ended there."""
-        setup = time.perf_counter() - self.began - (state.seconds - self.before)  # includes compiling
         done, replicates, seed = state.total, self.request.bootstrap, self.request.seed
         spread = {
             name: np.where(
@@ -197,7 +205,7 @@ class Valuation:
             )
             for name, sums in done.detail.items()
         }
-        return self._values(self.sample.estimate(state, status), spread, rule.settings, setup)
+        return self._values(self.sample.estimate(state, status), spread, rule.settings, state.setup)
 
     def enumerate(self) -> Values:
         """Exact values, from all orders."""
@@ -231,12 +239,25 @@ class Valuation:
         )
 
 
-def prepare(graph: Graph, request: Request, *, max_players: int = MAX_PLAYERS, memory: int | None = None) -> Valuation:
-    """Build the tree and the game, and calibrate the head. `memory` is in bytes; None sets no limit."""
-    began = time.perf_counter()
+def prepare(
+    graph: Graph,
+    request: Request,
+    *,
+    max_players: int = MAX_PLAYERS,
+    memory: int | None = None,
+    began: float | None = None,
+    stage: Stage = unheard,
+) -> Valuation:
+    """Build the tree and the game, and calibrate the head.
+
+    `memory` is in bytes; None sets no limit. `began` is when preparation began, by default now. `stage` is called with
+    what happens next.
+    """
+    began = time.perf_counter() if began is None else began
+    stage("preparing the game")
     tree = contribution_tree(graph, request.hops, max_players=max_players)
     asked = (str(request.coalition), request.theta, request.empty)
-    game, head, calibration = graph_game(graph, tree, request.head or "ridge", request.metric, memory, *asked)
+    game, head, calibration = graph_game(graph, tree, request.head or "ridge", request.metric, memory, *asked, stage)
     sample = Sample(
         game,
         sampler(tree, request.orders, request.truncation, str(request.remainder)),
@@ -245,7 +266,7 @@ def prepare(graph: Graph, request: Request, *, max_players: int = MAX_PLAYERS, m
         BOOTSTRAPPED if request.bootstrap else (),
         watch="own",
     )
-    return Valuation(graph, request, tree, game, head, calibration, sample, began)
+    return Valuation(graph, request, tree, game, head, calibration, sample, began, stage)
 
 
 def _warnings(full: float, roots: float, constant: float) -> tuple[str, ...]:

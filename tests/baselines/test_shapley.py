@@ -68,7 +68,7 @@ def test_data_shapley_continues_from_a_kept_state() -> None:
     sample = Sample(game, Free(game.n_players), {})
     kept = list(states(sample, limit=40))
     assert [state.total.orders for state in kept] == [10, 20, 30, 40]
-    *_, last = states(sample, limit=40, begin=kept[1])
+    *_, last = states(sample, limit=40, begin=kept[1].checkpoint)
     again = sample.estimate(last, "")
     assert (again.mean() == whole.value).all()
     assert (again.stderr() == whole.stderr).all()

@@ -45,7 +45,11 @@ def test_clock(seconds: float, text: str) -> None:
 def test_the_line_says_where_the_run_stands() -> None:
     display = Display(stream=io.StringIO())
     assert display.line(2) == "starting, 0:02"
-    assert "compiles its inner loops" in display.line(20)
+    display.stage("compiling")
+    assert display.line(2) == "compiling, 0:02"
+    assert "about a minute in the first run" in display.line(20)
+    display.stage("first orders")
+    assert display.line(20) == "first orders, 0:20"
     display(after(10, np.inf))
     line = display.line(3)
     assert all(fact in line for fact in ("10 orders", "below 5%", "10,000 utilities/s", "0:03"))
@@ -69,6 +73,7 @@ def test_time_left_is_bounded_by_the_other_rules() -> None:
         (converged() | at_most(130), 3.0),
         (USUAL | seconds(11.0), 1.0),
         (seconds(11.0), 1.0),
+        (seconds(10.5), 0.5),
         (permutations(140), 4.0),
         (pw.Rule(lambda now: None), None),
     ):
@@ -135,6 +140,24 @@ def test_one_signal_ends_the_run_after_its_block(which: signal.Signals) -> None:
     assert "Ctrl-C again" in stream.getvalue()
     assert signal.getsignal(which) is before
     assert threading.active_count() == threads
+
+
+def test_before_the_first_orders_a_signal_waits_for_one() -> None:
+    for stage, sentence in (("calibrating", "after the first order"), ("first orders", "after the current order")):
+        stream = io.StringIO()
+        with Display(stream=stream) as display:
+            display.stage(stage)
+            assert not display.interrupted.late(0.0, 0)
+            os.kill(os.getpid(), signal.SIGINT)
+            until(lambda display=display: display.signal)  # type: ignore[misc]
+            assert display.interrupted.late(0.0, 0)
+        assert sentence in stream.getvalue()
+
+
+def test_without_listening_ctrl_c_has_its_usual_effect() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Display(stream=io.StringIO(), listen=False):
+        assert signal.getsignal(signal.SIGINT) is before
 
 
 def until(condition: Callable[[], object], seconds: float = 10.0) -> None:

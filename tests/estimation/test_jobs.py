@@ -15,11 +15,12 @@ from pcwinter.estimation.pools import open_pool
 def test_blocks_cover_all_numbers_once(begin: int, limit: int, size: int) -> None:
     found = list(blocks(limit, size, begin))
     assert [k for first, end in found for k in range(first, end)] == list(range(begin, limit))
-    assert all(end - first == size for first, end in found[:-1])
+    assert all(end % size == 0 for _, end in found[:-1])
+    assert all(end - first == size for first, end in found[1:-1])
 
 
 def test_blocks_without_a_limit_go_on() -> None:
-    assert list(islice(blocks(None, 7, 3), 1000))[-1] == (3 + 999 * 7, 3 + 1000 * 7)
+    assert list(islice(blocks(None, 7, 3), 1000))[-1] == (999 * 7, 1000 * 7)
 
 
 def test_a_pool_is_what_can_run() -> None:

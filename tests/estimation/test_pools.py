@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import pcwinter as pw
-from jobs import Compiling, Deadly, Diary, Failing, OwnError, Sharing, compiled_types
+from jobs import Compiling, Deadly, Diary, Failing, OwnError, Patient, Sharing, compiled_types
 from oracles import make_graph
 from pcwinter.estimation.estimator import BLOCK, Estimate, Sample
+from pcwinter.estimation.jobs import Interruptible
 from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.processes import AHEAD, DEATHS, Processes
 
@@ -110,6 +111,35 @@ def test_a_pool_runs_ahead_by_few_blocks(tmp_path: Path) -> None:
         assert len(asked) == 4 + 2 * AHEAD
         began = time.perf_counter()
     assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_blocks_end_when_the_run_is_late(workers: int, tmp_path: Path) -> None:
+    def late() -> bool:
+        return (tmp_path / "0").exists()
+
+    with open_pool(workers) as pool:
+        assert isinstance(pool, Interruptible)
+        with closing(pool.run_until(Patient(tmp_path), blocks(3), late)) as answers:
+            assert list(answers) == [0, 10, 20]
+
+
+def test_a_new_worker_knows_that_the_run_is_late(tmp_path: Path) -> None:
+    killed: list[int] = []
+    with open_pool(2) as pool:
+        assert isinstance(pool, Processes)
+
+        def late() -> bool:
+            if len(list(tmp_path.iterdir())) < 2:
+                return False
+            if not killed:
+                killed.append(pool.workers[0].process.pid)
+                pool.workers[0].process.kill()
+            return True
+
+        with closing(pool.run_until(Patient(tmp_path), blocks(2), late)) as answers:
+            assert list(answers) == [0, 10]
+    assert killed
 
 
 def test_a_block_that_kills_every_worker_ends_the_run() -> None:

@@ -90,6 +90,27 @@ def test_composition() -> None:
     assert (yes | stopping.seconds(1)).limit == 1
 
 
+def test_time_includes_preparation() -> None:
+    assert not stopping.seconds(5).check(progress())
+    assert stopping.seconds(5).check(progress(setup=2.0))
+
+
+def test_a_block_ends_early_only_if_the_run_is_sure_to_stop() -> None:
+    time, few = stopping.seconds(5), stopping.permutations(100)
+    assert [time.late(seconds, 0) for seconds in (4.9, 5.0)] == [False, True]
+    assert (time | few).late(5.0, 0)
+    assert not (time & few).late(5.0, 90)
+    assert (time & few).late(5.0, 100)
+    for rule in (
+        stopping.converged(),
+        stopping.evaluations(1),
+        stopping.largest_stderr(1.0),
+        Rule(lambda p: "Enough."),
+    ):
+        assert not rule.late(1e9, 10**9)
+        assert not (rule & time).late(1e9, 10**9)
+
+
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [

@@ -68,6 +68,17 @@ def test_ties_go_to_the_lowest_class_also_after_rounding() -> None:
     assert measure(0, noise, ends, 1.0, TIE, np.empty(0)) == 2
 
 
+def test_the_lowest_class_within_a_tie_of_the_largest_score_is_predicted() -> None:
+    """In a chain u, 2u, 3u with u < tie < 2u, the first class is not tied with the last one, but the second is."""
+    u = 0.6 * TIE
+    chains = 1 + u * np.array([[1, 2, 3], [3, 2, 1], [2, 1, 3], [1, 3, 2], [2, 3, 1], [3, 1, 2]]).T
+    assert predictions(chains).tolist() == [1, 0, 0, 1, 0, 0]
+    for seed in range(20):
+        scores = 1 + u * np.random.default_rng(seed).integers(0, 9, (5, 200))
+        tie = TIE * scores.max()
+        assert predictions(scores).tolist() == (scores + tie >= scores.max(axis=0)).argmax(axis=0).tolist()
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_what_is_not_a_number_stays_so(name: str) -> None:
     for bad in (np.nan, np.inf):

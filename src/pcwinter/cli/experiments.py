@@ -45,7 +45,7 @@ on_option = click.option(
 @click.option(
     "--orders", type=int, metavar="N", help="Number of orders of every family in the ablation.  [default: 200]"
 )
-@click.option("--max-seconds", type=float, metavar="S", help="Time limit of every sampled valuation.")
+@click.option("--max-seconds", type=float, metavar="S", help="Time limit of every valuation, including preparation.")
 @click.option(
     "--workers",
     type=int,

@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -131,7 +132,8 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     "--max-seconds",
     type=float,
     metavar="S",
-    help="Stop at the end of the first block of orders after S seconds; earlier sessions of a resumed run count.",
+    help="Stop after the first order that ends past S seconds. Loading and preparation count, and so do earlier "
+    "sessions of a resumed run.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the orders.")
 @click.option(
@@ -185,6 +187,7 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
       pcwinter value cora --head softmax --truncation 0.5,0.7 --permutations 100 --out runs/softmax
       pcwinter value cora --out runs/cora --resume
     """
+    began = time.perf_counter()
     from pcwinter._util.checks import whole_number
     from pcwinter._util.memory import budget
     from pcwinter.estimation.display import Display
@@ -202,7 +205,10 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
     directory.check_directory(out, resume=resume)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        loaded = _load(graph, data, features)
+        with Display(quiet=quiet, listen=False) as display:
+            display.stage(f"loading {graph}")
+            loaded = _load(graph, data, features)
+        loading = time.perf_counter() - began
         notes = [str(warning.message) for warning in caught]
     if not quiet:
         click.echo(f"{graph}: {loaded!r}".replace("Graph: ", ""))
@@ -217,6 +223,7 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
             out,
             name=graph,
             notes=notes,
+            loading=loading,
             resume=resume,
             head=make_head(loaded),
             stop=stop | display.interrupted,

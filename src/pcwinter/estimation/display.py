@@ -1,7 +1,7 @@
 """Progress of a run -> one line on a terminal, or a log line every half minute elsewhere; and Ctrl-C.
 
-The first Ctrl-C ends the run after the current block of orders. The second one ends the process at once. A thread
-handles both, because Python cannot interrupt its main thread inside compiled code, which may run for many seconds.
+The first Ctrl-C ends the run after the current order. The second one ends the process at once. A thread handles both,
+because Python cannot interrupt its main thread inside compiled code, which may run for many seconds.
 """
 
 import io
@@ -16,7 +16,8 @@ from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import TextIO
 
-from pcwinter.estimation.stopping import USUAL, Progress, Rule
+from pcwinter._util.checks import count
+from pcwinter.estimation.stopping import FIRST, USUAL, Progress, Rule
 
 LOG = 30.0  # seconds between log lines
 REFRESH = 0.5  # seconds between updates of the line on a terminal
@@ -42,7 +43,8 @@ class Display:
 
     Pass the display as the `progress` of `value` or `run`, and `stop | display.interrupted` as its stopping rule.
     `stop` is the rule that ends the run otherwise. `quiet` prints nothing. `stream` is where to print, stderr by
-    default. `again` tells the user how to continue after an interruption.
+    default. `again` tells the user how to continue after an interruption. Without `listen`, signals have their usual
+    effect.
     """
 
     def __init__(
@@ -52,16 +54,18 @@ class Display:
         quiet: bool = False,
         stream: TextIO | None = None,
         again: str = "resume=True",
+        listen: bool = True,
     ) -> None:
         self.tolerance, self.max_seconds = stop.settings.get("tolerance"), stop.settings.get("max_seconds")
-        self.limit, self.again = stop.limit, again
-        self.interrupted = Rule(self._interrupted)
+        self.limit, self.again, self.listen = stop.limit, again, listen
+        self.interrupted = Rule(self._interrupted, late=lambda seconds, orders: self.signal != 0)
         self.stream = stream or sys.stderr or io.StringIO()  # sys.stderr is None if it was closed
         self.quiet, self.live = quiet, self.stream.isatty()
         self.comma = " · " if (self.stream.encoding or "utf-8").lower().startswith("utf") else ", "
         self.signal = 0  # the first signal that arrived
         self.sentence: str | None = None  # the status of an interrupted run
         self.history: list[Progress] = []  # the last blocks of this process
+        self.doing = "starting"  # before the first block
         self.began = time.perf_counter()
         self.over = threading.Event()
 
@@ -69,17 +73,23 @@ class Display:
         """Show the progress after a block of orders."""
         self.history = [*self.history, now][-TREND:]
 
+    def stage(self, what: str) -> None:
+        """Show `what` until the first block of orders is complete."""
+        self.doing = what
+
     def _interrupted(self, now: Progress) -> str | None:
         if self.signal:
-            self.sentence = f"Interrupted after {now.orders:,} orders: {self.again} continues from there."
+            self.sentence = f"Interrupted after {count(now.orders, 'order')}: {self.again} continues the run."
         return self.sentence
 
     def __enter__(self) -> "Display":
-        self.inlet, self.outlet = os.pipe()
-        os.set_blocking(self.outlet, False)
-        self.wakeup = signal.set_wakeup_fd(self.outlet, warn_on_full_buffer=False)
-        self.handlers = {which: signal.signal(which, _ignore) for which in SIGNALS}
-        self.threads = [threading.Thread(target=self._listen, daemon=True)]
+        self.threads: list[threading.Thread] = []
+        if self.listen:
+            self.inlet, self.outlet = os.pipe()
+            os.set_blocking(self.outlet, False)
+            self.wakeup = signal.set_wakeup_fd(self.outlet, warn_on_full_buffer=False)
+            self.handlers = {which: signal.signal(which, _ignore) for which in SIGNALS}
+            self.threads.append(threading.Thread(target=self._listen, daemon=True))
         if not self.quiet:
             self.threads.append(threading.Thread(target=self._tick, daemon=True))
         for thread in self.threads:
@@ -89,22 +99,24 @@ class Display:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for which, handler in self.handlers.items():
-            signal.signal(which, handler)
-        signal.set_wakeup_fd(self.wakeup)
         self.over.set()
-        os.write(self.outlet, b"\0")
+        if self.listen:
+            for which, handler in self.handlers.items():
+                signal.signal(which, handler)
+            signal.set_wakeup_fd(self.wakeup)
+            os.write(self.outlet, b"\0")
         for thread in self.threads:
             thread.join()
-        os.close(self.inlet)
-        os.close(self.outlet)
+        if self.listen:
+            os.close(self.inlet)
+            os.close(self.outlet)
         self._clear()
 
     def line(self, seconds: float) -> str:
         """The state of the run in one line, `seconds` after its start."""
         if not self.history:
-            patience = "; the first run compiles its inner loops, which takes about a minute" if seconds > 5 else ""
-            return f"starting, {clock(seconds)}{patience}"
+            slow = self.doing == "compiling" and seconds > 5
+            return f"{self.doing}, {clock(seconds)}{'; this takes about a minute in the first run' if slow else ''}"
         now, tolerance = self.history[-1], self.tolerance
         total = f" of {self.limit:,}" if tolerance is None and self.limit is not None else ""
         parts = [f"{now.orders:,}{total} orders"]
@@ -127,7 +139,8 @@ class Display:
         if orders == float("inf") and self.max_seconds is None:
             return None
         seconds = (orders - now.orders) * now.seconds / now.orders
-        return seconds if self.max_seconds is None else min(seconds, max(self.max_seconds - now.seconds, 0.0))
+        past = now.setup + now.seconds
+        return seconds if self.max_seconds is None else min(seconds, max(self.max_seconds - past, 0.0))
 
     def _listen(self) -> None:
         while not self.over.is_set():
@@ -140,7 +153,8 @@ class Display:
             self.say(f"Stopped. Continue from the last checkpoint with {self.again}.")
             os._exit(128 + which)
         self.signal = which
-        self.say("Stopping after the current block of orders, which will be saved. Press Ctrl-C again to stop at once.")
+        current = "current" if self.history or self.doing == FIRST else "first"
+        self.say(f"Stopping after the {current} order. Press Ctrl-C again to stop at once.")
 
     def _tick(self) -> None:
         while not self.over.wait(REFRESH if self.live else LOG):

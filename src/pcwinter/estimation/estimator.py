@@ -3,7 +3,8 @@
     psi_p = mean over orders of U(before p, p) - U(before p)
 
 Order k is drawn from child k of the seed, and orders are added up in blocks of fixed size, one block after another. So
-the numbers depend only on the seed. `states` is the loop; its caller decides when to save, display and stop.
+the numbers depend only on the seed. `states` is the loop; its caller decides when to save, display and stop. A run can
+end inside a block. It then has the same bits as a run of that many orders, and continues inside the block.
 """
 
 import time
@@ -18,10 +19,10 @@ import scipy.sparse as sp
 from pcwinter._util.arrays import BoolArray, FloatArray, Incidence, IntArray
 from pcwinter._util.checks import count, function, instance, one_of, whole_number
 from pcwinter._util.threads import one_thread
-from pcwinter.estimation.jobs import Pool, blocks
+from pcwinter.estimation.jobs import Interruptible, Late, Pool, blocks, never
 from pcwinter.estimation.moments import Moments, Tally
 from pcwinter.estimation.pools import open_pool
-from pcwinter.estimation.stopping import WINDOW, Progress, Rule
+from pcwinter.estimation.stopping import FIRST, WINDOW, Progress, Rule, Stage, stages, unheard
 from pcwinter.game.detail import make_parts, settle
 from pcwinter.game.protocol import Detailed, Game, Order, Preparable, check_order, marginals, null_players
 
@@ -66,8 +67,13 @@ class Estimate:
         return self.tally.levels[one_of("level", level, self.tally.levels)]
 
 
-def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[str] = ()) -> Tally:
-    """Walk the orders and add up the marginal contributions; the levels in `detail` also by part of the utility."""
+def tally(
+    game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[str] = (), begin: Tally | None = None
+) -> Tally:
+    """Walk the orders and add up the marginal contributions; the levels in `detail` also by part of the utility.
+
+    `begin` is the tally of the orders before them. The bits are those of one tally of all orders.
+    """
     walk, parts = game.walk, None
     if detail:
         if not isinstance(game, Detailed):
@@ -75,8 +81,10 @@ def tally(game: Game, orders: Iterable[Order], levels: Levels, detail: Sequence[
         parts = make_parts(sp.csr_array(sp.vstack([levels[name] for name in detail])), game.n_parts)
         walk = partial(game.walk, parts=parts)
         sums, squares = np.zeros_like(parts.sums), np.zeros(len(parts.sums))
+        if begin is not None:
+            sums, squares = (np.concatenate([of[name] for name in detail]) for of in (begin.detail, begin.squares))
     find_visited = visited_rows(game, levels)
-    total: Tally | None = None
+    total = None if begin is None else replace(begin, detail={}, squares={})
     for order in orders:
         check_order(game, order)
         walked = walk(order)
@@ -116,26 +124,58 @@ def visited_rows(game: Game, levels: Levels) -> Callable[[Order], dict[str, Bool
     return find
 
 
-def block_of_orders(draw: Draw, seed: int, begin: int, end: int) -> Iterable[Order]:
-    """Orders `begin` to `end` - 1 of a run; order k uses child k of the seed."""
+def block_of_orders(draw: Draw, seed: int, begin: int, end: int, late: Late = never) -> Iterable[Order]:
+    """Orders `begin` to `end` - 1 of a run, or the first of them when `late()`, at least one.
+
+    Order k uses child k of the seed.
+    """
     for k in range(begin, end):
+        if k > begin and late():
+            return
         yield draw(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(k,))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """An estimate after some blocks. It is all that a run needs to continue."""
+    """An estimate after some blocks, of which the last may have ended early."""
 
     total: Tally
     halves: tuple[Moments, Moments | None]  # of the watched level, from the even and from the odd blocks
     recent: tuple[FloatArray, ...]  # values of the watched level after the last blocks, back to WINDOW orders ago
     change: tuple[float, ...]  # the convergence measure after each block
     seconds: float  # spent on estimating
+    setup: float = 0.0  # seconds spent on preparation
+    cut: "Checkpoint | None" = None  # where to continue, if the last block ended early
 
     @property
     def whole(self) -> bool:
-        """Whether the last block is complete; a run can continue only from a complete block."""
+        """Whether the last block is complete."""
         return self.total.orders % BLOCK == 0
+
+    @property
+    def checkpoint(self) -> "Checkpoint":
+        """All that a run needs to continue from here."""
+        return self.cut or Checkpoint(self, None, self.seconds, self.setup)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """Where a run continues: after some complete blocks, perhaps inside the next one."""
+
+    state: State | None  # after the complete blocks; None if there are none
+    part: Tally | None  # of the orders after them; None if there are none
+    seconds: float
+    setup: float = 0.0
+
+    @property
+    def tallies(self) -> list[Tally]:
+        """The tallies of the complete blocks and of the rest; one of them may be missing."""
+        return [one for one in (self.state.total if self.state else None, self.part) if one is not None]
+
+    @property
+    def orders(self) -> int:
+        """Number of orders."""
+        return sum(one.orders for one in self.tallies)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,6 +188,7 @@ class Sample:
     seed: int = 0
     detail: Sequence[str] = ()
     watch: str = "player"  # the level that stopping rules look at
+    part: Tally | None = None  # of the orders with which the first block began in an earlier session
 
     def prepare(self) -> None:
         """Let the game compute and compile what all orders share."""
@@ -158,34 +199,52 @@ class Sample:
 
     def __call__(self, begin: int, end: int) -> Tally:
         """Tally of the orders `begin` to `end` - 1."""
+        return self.until(begin, end, never)
+
+    def until(self, begin: int, end: int, late: Late) -> Tally:
+        """Tally of the orders `begin` to `end` - 1, or of the first of them when `late()`; `part` is included."""
+        orders = block_of_orders(self.draw, self.seed, begin, end, late)
         try:
-            return tally(self.game, block_of_orders(self.draw, self.seed, begin, end), self.levels, self.detail)
+            return tally(self.game, orders, self.levels, self.detail, self.part if begin % BLOCK else None)
         except FloatingPointError as error:
             raise FloatingPointError(f"among orders {begin} to {end - 1} of seed {self.seed}: {error}") from error
 
-    def advance(self, state: State | None, block: Tally, seconds: float) -> State:
-        """The state after one more block."""
+    def advance(self, state: State | None, block: Tally, seconds: float, setup: float = 0.0) -> State:
+        """The state after one more block, which may have ended early."""
         mine, unit = replace(block.levels[self.watch], visits=None), self.game.unit  # halves need only their means
+        cut = Checkpoint(state, block, seconds, setup) if block.orders < BLOCK else None
         if state is None:
-            return State(block, (mine, None), (mine.mean(unit),), (np.inf,), seconds)
+            return State(block, (mine, None), (mine.mean(unit),), (np.inf,), seconds, setup, cut)
         total, (even, odd) = state.total + block, state.halves
         halves = (even, mine if odd is None else odd + mine) if len(state.change) % 2 else (even + mine, odd)
         recent = (*state.recent, total.levels[self.watch].mean(unit))[-WINDOW // BLOCK - 1 :]
-        after = State(total, halves, recent, (), seconds)
+        after = State(total, halves, recent, (), seconds, setup, cut)
         return replace(after, change=(*state.change, self.progress(after).change))
 
-    def with_visits(self, state: State) -> State:
-        """The state with its visits, which versions up to 0.2.0 did not store. Orders are drawn again, not walked."""
-        total, find = state.total, visited_rows(self.game, self.levels)
+    def with_visits(self, begin: Checkpoint) -> Checkpoint:
+        """The checkpoint with its visits, which versions up to 0.2.0 did not store."""
+        state, part = begin.state, begin.part
+        if state is not None:
+            state = replace(state, total=self._with_visits(state.total, 0))
+        if part is not None:
+            part = self._with_visits(part, begin.orders - part.orders)
+        return replace(begin, state=state, part=part)
+
+    def _with_visits(self, done: Tally, begin: int) -> Tally:
+        """The tally of the orders from `begin` on, with its visits. Orders are drawn again, not walked."""
         first = next(iter(block_of_orders(self.draw, self.seed, 0, 1)))
-        if total.levels["player"].visits is not None or not find(first):
-            return state
-        visits = {name: np.zeros(len(moments.total), dtype=np.int64) for name, moments in total.levels.items()}
-        for order in block_of_orders(self.draw, self.seed, 0, total.orders):
-            for name, rows in find(order).items():
-                visits[name] += rows
-        levels = {name: replace(moments, visits=visits[name]) for name, moments in total.levels.items()}
-        return replace(state, total=replace(total, levels=levels))
+        if done.levels["player"].visits is not None or first.owner is not None or first.visited.all():
+            return done  # if the first order leaves nobody out, none does
+        find = visited_rows(self.game, self.levels)
+        visits = {name: np.zeros(len(moments.total), dtype=np.int64) for name, moments in done.levels.items()}
+        for order in block_of_orders(self.draw, self.seed, begin, begin + done.orders):
+            rows = find(order)
+            for name, counts in visits.items():
+                counts += rows.get(name, 1)
+        if (visits["player"] == done.orders).all():
+            return done  # only null players were left out
+        levels = {name: replace(moments, visits=visits[name]) for name, moments in done.levels.items()}
+        return replace(done, levels=levels)
 
     def progress(self, state: State) -> Progress:
         """What a stopping rule sees after a block."""
@@ -200,6 +259,7 @@ class Sample:
             stderr=watched.stderr(unit),
             earlier=state.recent[0] if complete else None,
             halves=(even.mean(unit), np.zeros_like(state.recent[-1]) if odd is None else odd.mean(unit)),
+            setup=state.setup,
         )
 
     def estimate(self, state: State, status: str) -> Estimate:
@@ -208,27 +268,57 @@ class Sample:
 
 
 def states(
-    sample: Sample, *, limit: int | None = None, workers: int | Pool = 1, begin: State | None = None
+    sample: Sample,
+    *,
+    limit: int | None = None,
+    workers: int | Pool = 1,
+    begin: Checkpoint | None = None,
+    late: Callable[[float, int], bool] | None = None,
+    began: float | None = None,
+    stage: Stage = unheard,
 ) -> Generator[State]:
-    """The state after every block of orders, starting with `begin` if it is given, up to `limit` orders or forever.
+    """The state after every block of orders, starting with that of `begin`, up to `limit` orders or forever.
 
-    A run that starts from a state ends with the same bits as one that never stopped. Close the generator to stop the
-    workers.
+    A run that starts from a checkpoint ends with the same bits as one that never stopped. Close the generator to stop
+    the workers. When `late(seconds, orders)`, as in `Rule`, the last state comes after the current order. `began` is
+    when preparation began, by `time.perf_counter`; None does not count its time. `stage` is called with what happens
+    before the first state.
     """
-    done, before = 0, 0.0
+    spent = Checkpoint(None, None, 0.0) if begin is None else sample.with_visits(begin)
+
+    def setup() -> float:
+        return spent.setup + (0.0 if began is None else time.perf_counter() - began)
+
+    state = done = spent.state
     if begin is not None:
-        done, before = begin.total.orders, begin.seconds
-        if limit is not None and done > limit:
-            raise ValueError(f"the run already has {done:,} orders, but the limit is now {limit:,}: raise the limit")
-        begin = sample.with_visits(begin)
-        yield begin
-    state = begin
+        if limit is not None and begin.orders > limit:
+            raise ValueError(
+                f"the run already has {begin.orders:,} orders, but the limit is now {limit:,}: raise the limit"
+            )
+        if spent.part is not None:
+            state = sample.advance(done, spent.part, spent.seconds)
+        assert state is not None
+        state = replace(state, seconds=spent.seconds, setup=setup())
+        yield state
+    stage("compiling")
     sample.prepare()
-    started = time.perf_counter() - before
-    with open_pool(workers) as pool, closing(pool.run(sample, blocks(limit, BLOCK, done))) as tallies:
-        for block in tallies:
-            state = sample.advance(state, block, time.perf_counter() - started)
-            yield state
+    prepared, started = setup(), time.perf_counter() - spent.seconds
+
+    def now() -> bool:
+        past = prepared + time.perf_counter() - started
+        return late is not None and late(past, state.total.orders if state else 0)
+
+    stage(FIRST)
+    job, parts = replace(sample, part=spent.part), blocks(limit, BLOCK, spent.orders)
+    with open_pool(workers) as pool:
+        found = pool.run_until(job, parts, now) if isinstance(pool, Interruptible) else pool.run(job, parts)
+        with closing(found) as tallies:
+            for block in tallies:
+                state = sample.advance(done, block, time.perf_counter() - started, prepared)
+                yield state
+                if not state.whole:
+                    return  # the orders of later blocks would leave a gap
+                done = state
 
 
 @one_thread()
@@ -250,12 +340,14 @@ def estimate(
     gets a value, the sum of its players. `seed` is the seed of the orders. `workers` is the number of processes; it
     does not change the values. `progress(now)` is called after every block of orders.
     """
+    began = time.perf_counter()
     _check_game(game)
     if not callable(draw):
         raise ValueError(f"draw is {draw!r}, expected a function that draws an order, such as pcwinter.sampler(tree)")
     check_sampling(stop, seed, progress)
     sample = Sample(game, draw, levels or {}, seed, watch=one_of("watch", watch, ["player", *(levels or ())]))
-    with closing(states(sample, limit=stop.limit, workers=workers)) as found:
+    run = states(sample, limit=stop.limit, workers=workers, late=stop.late, began=began, stage=stages(progress))
+    with closing(run) as found:
         for state in found:
             now = sample.progress(state)
             if progress:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from pcwinter._util.checks import whole_number
-from pcwinter.estimation.jobs import Block, Job, Pool, T, blocks
+from pcwinter.estimation.jobs import Block, Job, Late, Pool, T, answer, blocks, never
 from pcwinter.estimation.processes import Processes
 
 OnBlock: TypeAlias = Callable[[int, int], None]  # (done, total)
@@ -18,8 +18,12 @@ class Here:
 
     def run(self, job: Job[T], blocks: Iterable[Block]) -> Generator[T]:
         """The job's answer for each block."""
-        for begin, end in blocks:
-            yield job(begin, end)
+        return self.run_until(job, blocks, never)
+
+    def run_until(self, job: Job[T], blocks: Iterable[Block], late: Late) -> Generator[T]:
+        """The job's answer for each block; a block ends early when `late()`."""
+        for block in blocks:
+            yield answer(job, block, late)
 
 
 @contextmanager
@@ -44,8 +48,8 @@ def gather(workers: int | Pool, job: Job[T], n: int, size: int, progress: OnBloc
     """The job's answers for the numbers below n, in blocks of `size`; calls `progress(done, n)` after each block."""
     found: list[T] = []
     with open_pool(workers) as pool, closing(pool.run(job, blocks(n, size))) as answers:
-        for answer in answers:
-            found.append(answer)
+        for one in answers:
+            found.append(one)
             if progress is not None:
                 progress(min(len(found) * size, n), n)
     return found

@@ -19,21 +19,23 @@ from collections import deque
 from collections.abc import Generator, Iterable
 from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import IO, Any, NoReturn, TypeAlias, cast
 
 import cloudpickle
 from threadpoolctl import threadpool_limits
 
-from pcwinter.estimation.jobs import Block, Job, T
+from pcwinter.estimation.jobs import Block, Job, Late, T, answer, never
 
 AHEAD = 3  # blocks per worker that may be running, or waiting for an earlier block
+POLL = 0.05  # seconds between two looks at whether the run is late
 DEATHS = 3  # workers that may die on the same block before the run fails
 ALIGNMENT = 64  # bytes; sums over a misaligned copy can have different bits
 THREADS = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # idle threads cost memory
 # Let glibc keep freed memory for the next order: allocating it again costs 5% of the time. Other systems ignore this.
 MALLOC = {"MALLOC_TRIM_THRESHOLD_": str(256 << 20), "MALLOC_MMAP_THRESHOLD_": str(32 << 20)}
 BLOCK, SIZE = struct.Struct("<qq"), struct.Struct("<q")
+HURRY: Block = (-1, -1)  # in place of a block: answer with the orders that are finished
 
 Answer: TypeAlias = tuple[Any, BaseException | None]
 Task: TypeAlias = tuple[Block, "SimpleQueue[Answer]"]  # and where the answer goes
@@ -55,6 +57,10 @@ class Processes:
 
     def run(self, job: Job[T], blocks: Iterable[Block]) -> Generator[T]:
         """The job's answer for each block; if a worker dies, a new one repeats its block."""
+        return self.run_until(job, blocks, never)
+
+    def run_until(self, job: Job[T], blocks: Iterable[Block], late: Late) -> Generator[T]:
+        """The job's answer for each block; when `late()`, workers answer after the order that they are walking."""
         if any(worker.ended for worker in self.workers):
             raise RuntimeError("this pool has ended, because a pool serves only one run: open a new one")
         job.prepare()
@@ -62,8 +68,17 @@ class Processes:
         pending: deque[SimpleQueue[Answer]] = deque()
         threads: list[threading.Thread] = []
 
-        def answer() -> T:
-            value, error = pending.popleft().get()
+        def wait() -> Answer:
+            answered = pending.popleft()
+            while not late():
+                with suppress(Empty):
+                    return answered.get(timeout=POLL)
+            for worker in self.workers:
+                worker.hurry()
+            return answered.get()
+
+        def next_answer() -> T:
+            value, error = wait()
             if error is not None:
                 raise error
             return cast("T", value)
@@ -79,9 +94,9 @@ class Processes:
                 pending.append(SimpleQueue())
                 self.asked.put((block, pending[-1]))
                 if len(pending) == AHEAD * len(self.workers):
-                    yield answer()
+                    yield next_answer()
             while pending:
-                yield answer()
+                yield next_answer()
         finally:
             self.end()
             for thread in threads:
@@ -100,7 +115,7 @@ class Worker:
     def __init__(self, folder: Path, log: Path) -> None:
         self.folder, self.log = folder, log
         self.lock = threading.Lock()  # `end` and `ask` are called in different threads
-        self.ended = False
+        self.ended = self.late = False
         self.process = self._start()
 
     def serve(self, asked: "SimpleQueue[Task | None]") -> None:
@@ -128,6 +143,14 @@ class Worker:
             f"memory ran out: try fewer workers, or workers=1. Its last output: {self._last_words()}"
         )
 
+    def hurry(self) -> None:
+        """Ask the process to answer after the order that it is walking."""
+        if self.late:
+            return
+        self.late = True
+        with self.lock, suppress(OSError, ValueError):  # a process that died; the next one learns it with its block
+            self._send(HURRY)
+
     def end(self) -> None:
         """Kill the process, and do not start another."""
         with self.lock:
@@ -135,10 +158,14 @@ class Worker:
             _bury(self.process)
 
     def _exchange(self, block: Block) -> bytes:
-        requests, answers = _pipes(self.process)
-        requests.write(BLOCK.pack(*block))
-        requests.flush()
+        self._send(block, *([HURRY] if self.late else []))
+        _, answers = _pipes(self.process)
         return _read(answers, *SIZE.unpack(_read(answers, SIZE.size)))
+
+    def _send(self, *blocks: Block) -> None:
+        requests, _ = _pipes(self.process)
+        requests.write(b"".join(BLOCK.pack(*block) for block in blocks))  # one message: two threads may write
+        requests.flush()
 
     def _restart(self) -> None:
         with self.lock:
@@ -207,7 +234,8 @@ def serve(name: str) -> None:
     os.dup2(2, 1)  # what a game prints goes to the log, not into the answers
     faulthandler.enable()
     inbox: SimpleQueue[Block] = SimpleQueue()
-    threading.Thread(target=_listen, args=(requests, inbox, folder), daemon=True).start()
+    hurry = threading.Event()
+    threading.Thread(target=_listen, args=(requests, inbox, hurry, folder), daemon=True).start()
     job: Job[Any] | None = None
     while True:
         block = inbox.get()
@@ -215,25 +243,28 @@ def serve(name: str) -> None:
             if job is None:
                 job = load(folder)
                 threadpool_limits(1, user_api="blas")  # permanent, now that all libraries are loaded
-            answer = cloudpickle.dumps((job(*block), None))
+            packed = cloudpickle.dumps((answer(job, block, hurry.is_set), None))
         except BaseException as error:  # raised again in the process that asked
-            answer = _pack(error)
+            packed = _pack(error)
         try:
-            answers.write(SIZE.pack(len(answer)))
-            answers.write(answer)
+            answers.write(SIZE.pack(len(packed)))
+            answers.write(packed)
             answers.flush()
         except OSError:
             _leave(folder)
 
 
-def _listen(requests: IO[bytes], inbox: "SimpleQueue[Block]", folder: Path) -> None:
-    """Notice at once when the pipe closes, even while a block is running."""
+def _listen(requests: IO[bytes], inbox: "SimpleQueue[Block]", hurry: threading.Event, folder: Path) -> None:
+    """Notice at once when the pipe closes, or when the run is late, even while a block is running."""
     while True:
         try:
             begin, end = BLOCK.unpack(_read(requests, BLOCK.size))
         except EOFError:
             _leave(folder)
-        inbox.put((begin, end))
+        if (begin, end) == HURRY:
+            hurry.set()
+        else:
+            inbox.put((begin, end))
 
 
 def _leave(folder: Path) -> NoReturn:

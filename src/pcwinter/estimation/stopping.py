@@ -2,11 +2,12 @@
 
 A rule returns None to continue, or a sentence to stop; the sentence becomes the status of the result. Rules are checked
 after every block, in the sequence of the orders, so they do not depend on the number of workers. Only `seconds` depends
-on the machine.
+on the machine. It can end a run inside a block, after any order.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -23,6 +24,8 @@ __all__ = [
     "seconds",
 ]
 
+Stage: TypeAlias = Callable[[str], object]  # called with what happens next
+FIRST = "first orders"  # the last stage
 WINDOW = 20  # orders between the two estimates that `converged` compares
 
 
@@ -31,12 +34,13 @@ class Progress:
     """The estimate after a block of orders. Values are those of the nodes, or in `estimate` those of the players."""
 
     orders: int
-    seconds: float
+    seconds: float  # spent on estimating
     evaluations: int
     values: FloatArray = field(repr=False)  # (n,)
     stderr: FloatArray = field(repr=False)  # (n,)
     earlier: FloatArray | None = field(repr=False)  # (n,) values WINDOW orders ago
     halves: tuple[FloatArray, FloatArray] = field(repr=False)  # from even and odd blocks, 0 before the first
+    setup: float = 0.0  # seconds spent on preparation
 
     @property
     def change(self) -> float:
@@ -47,23 +51,49 @@ class Progress:
         return moved / size if size else (np.inf if moved else 0.0)
 
 
+@runtime_checkable
+class Staged(Protocol):
+    """Optional part of a `progress` function: what happens before the first orders."""
+
+    def stage(self, what: str) -> None:
+        """`what` begins, such as "compiling"."""
+
+
+def stages(progress: object) -> Stage:
+    """The `stage` method of `progress`, or a function that does nothing."""
+    return progress.stage if isinstance(progress, Staged) else unheard
+
+
+def unheard(what: str) -> None:
+    """Do nothing."""
+
+
+def _never(seconds: float, orders: int) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """When to stop: `check` returns None to continue, or a sentence that says why the run stopped.
 
     `limit` is the number of orders at which `check` always stops the run, or None. `settings` is a record of the
-    parameters, by name.
+    parameters, by name. `late(seconds, orders)` is called between the orders of a block. If it returns True, the block
+    ends there; `check` must then stop the run. `seconds` includes preparation, `orders` is that of the last check.
     """
 
     check: Callable[[Progress], str | None]
     limit: int | None = None
     settings: dict[str, float] = field(default_factory=dict)
+    late: Callable[[float, int], bool] = _never
 
     def __or__(self, other: "Rule") -> "Rule":
         _check_rule(other)
         limits = [rule.limit for rule in (self, other) if rule.limit is not None]
         return Rule(
-            lambda p: self.check(p) or other.check(p), min(limits, default=None), self.settings | other.settings
+            lambda p: self.check(p) or other.check(p),
+            min(limits, default=None),
+            self.settings | other.settings,
+            lambda seconds, orders: self.late(seconds, orders) or other.late(seconds, orders),
         )
 
     def __and__(self, other: "Rule") -> "Rule":
@@ -75,7 +105,12 @@ class Rule:
 
         both = self.limit is not None and other.limit is not None
         limit = max(self.limit or 0, other.limit or 0) if both else None
-        return Rule(check, limit, self.settings | other.settings)
+        return Rule(
+            check,
+            limit,
+            self.settings | other.settings,
+            lambda seconds, orders: self.late(seconds, orders) and other.late(seconds, orders),
+        )
 
 
 def _check_rule(other: object) -> None:
@@ -89,7 +124,7 @@ def permutations(n: int) -> Rule:
     """Draw exactly `n` orders."""
     n = whole_number("permutations", n, 1)
     sentence = "The requested order was drawn." if n == 1 else f"All {n:,} requested orders were drawn."
-    return Rule(lambda p: sentence if p.orders >= n else None, n, {"permutations": n})
+    return _orders(n, sentence, "permutations")
 
 
 def at_most(n: int) -> Rule:
@@ -99,18 +134,25 @@ def at_most(n: int) -> Rule:
         f"The limit of {count(n, 'order')} was reached before any other rule was met: "
         "raise it, or loosen the other rules."
     )
-    return Rule(lambda p: sentence if p.orders >= n else None, n, {"max_permutations": n})
+    return _orders(n, sentence, "max_permutations")
+
+
+def _orders(n: int, sentence: str, name: str) -> Rule:
+    return Rule(lambda p: sentence if p.orders >= n else None, n, {name: n}, lambda seconds, orders: orders >= n)
 
 
 def seconds(limit: float) -> Rule:
-    """Stop after the first block that ends past `limit` seconds."""
+    """Stop after the first order that ends past `limit` seconds, including preparation.
+
+    The first order is always finished.
+    """
     limit = number("seconds", limit)
 
     def check(p: Progress) -> str | None:
         done = f"The time limit of {limit:g} seconds was reached after {count(p.orders, 'order')}."
-        return done if p.seconds >= limit else None
+        return done if p.setup + p.seconds >= limit else None
 
-    return Rule(check, settings={"max_seconds": limit})
+    return Rule(check, settings={"max_seconds": limit}, late=lambda seconds, orders: seconds >= limit)
 
 
 def evaluations(n: int) -> Rule:

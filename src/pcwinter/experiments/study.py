@@ -241,14 +241,24 @@ class Study:
             folder.mkdir(parents=True, exist_ok=True)
             checkpoints = Checkpoints(folder, self._about(about))
             begin, _ = checkpoints.load()
+            began = time.perf_counter() if time_limit is None else None  # budgets compare the time of estimating
             game = node_game(self.graph, self.parameters, hops=self.hops, tolerance=TOLERANCE)
             sample = Sample(game, Free(game.n_players), {}, seed)
             with self._display(rule) as display, one_thread():
                 stop = rule | display.interrupted
-                with closing(states(sample, limit=stop.limit, workers=self.workers, begin=begin)) as found:
+                sampled = states(
+                    sample,
+                    limit=stop.limit,
+                    workers=self.workers,
+                    begin=begin,
+                    late=stop.late,
+                    began=began,
+                    stage=display.stage,
+                )
+                with closing(sampled) as found:
                     for state in found:
-                        if state is not begin:
-                            checkpoints.save(state)
+                        if begin is None or state.total.orders > begin.orders:
+                            checkpoints.save(state.checkpoint)
                         now = sample.progress(state)
                         display(now)
                         status = stop.check(now) or ""
@@ -349,7 +359,7 @@ class Study:
             end = f"time limit of {self.max_seconds:g} seconds"  # not the limit of an equal-time budget
             cut = sum(end in ranking.status for ranking in sampled)
             notes.append(
-                f"Time limit: {self.max_seconds:g} seconds per valuation, plus the orders already started. "
+                f"Time limit: {self.max_seconds:g} seconds per valuation, plus the order already started. "
                 f"It ended the valuations behind {cut} of {len(sampled)} rankings."
             )
         processes = {ranking.workers for ranking in sampled}
@@ -387,7 +397,7 @@ def open_study(
     - `head`: the head of the values, "ridge" or "softmax".
     - `workers`: number of processes; it changes only the time.
     - `quick`: use only 20 orders and 11 points, as a first test.
-    - `max_seconds`: limit on the time of every sampled valuation.
+    - `max_seconds`: limit on the time of every sampled valuation, including preparation.
     - `orders`: number of orders of every family in the ablation.
     - `on`: the graph that rankings are scored on, "test" or "validation".
     - `quiet`: print nothing.

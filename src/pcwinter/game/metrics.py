@@ -1,7 +1,7 @@
 """Scores of the validation nodes -> utility. Larger is better.
 
 Validation nodes are sorted by class and scores are stored class-major, (classes, nodes), so that every loop below
-reads adjacent memory. Two scores that differ by less than `tie` are tied, and the lowest class wins; otherwise
+reads adjacent memory. The predicted class is the lowest class whose score is within `tie` of the largest; otherwise
 rounding would decide exact ties. A score that is not finite makes the utility NaN, which stops the run.
 """
 
@@ -107,11 +107,13 @@ def measure(code: int, scores: FloatArray, ends: IntArray, temperature: float, t
 
 @compiled
 def predict(scores: FloatArray, i: int, tie: float) -> int:
-    """The class with the largest score; among ties, the lowest class."""
-    best = 0
+    """The lowest class whose score is within `tie` of the largest score."""
+    top = scores[0, i]
     for c in range(1, scores.shape[0]):
-        if scores[c, i] > scores[best, i] + tie:
-            best = c
+        top = max(top, scores[c, i])
+    best = 0
+    while scores[best, i] + tie < top:
+        best += 1
     return best
 
 

@@ -31,6 +31,7 @@ class Problem:
     n_classes: int
     complete: Sparse  # (t, d) rows of the roots when all players have joined
     null: BoolArray  # (p,) players that can never change a utility
+    step: Sparse  # (n, n) S, in the message game
     rows: Sparse  # (v, d) representations of the validation nodes, sorted by class
     targets: IntArray  # (v,) their classes, ascending
     empty: str = "nothing"  # what the empty coalition predicts, one of EMPTY
@@ -95,10 +96,12 @@ def make_problem(
     theta = check_theta(tree.hops, one_of("coalition", coalition, COALITIONS), theta)
     if coalition == "messages":
         powers = theta or (*[0.0] * tree.hops, 1.0)
-        weight = message_weights(tree, normalized(graph.training), powers)
-        local, null = local_graphs(tree, weight), weight == 0
+        step = normalized(graph.training)
+        weight, reach = message_weights(tree, step, powers)
+        local, null = local_graphs(tree, weight, reach), weight == 0
         complete = propagate(graph.training, graph.features, tree.hops, theta)[graph.train]
     else:
+        step = sp.csr_array((0, 0))
         local, null = local_graphs(tree), tree.null
         complete = _training_rows(local, graph.features, coefficients(local, np.ones_like(null)))
     return Problem(
@@ -109,6 +112,7 @@ def make_problem(
         n_classes=graph.n_classes,
         complete=complete,
         null=null,
+        step=step,
         rows=propagate(graph.validation, graph.features, tree.hops, theta)[val],
         targets=graph.labels[val],
         empty=one_of("empty", empty, EMPTY),

@@ -1,6 +1,6 @@
 """Graph, tree, head and metric -> GraphGame: calibrates missing parameters of the head and prepares it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pcwinter._util.checks import did_you_mean
 from pcwinter._util.threads import one_thread
@@ -25,12 +25,14 @@ def graph_game(
     coalition: str = "induced",
     theta: Sequence[float] = (),
     empty: str = "nothing",
+    stage: Callable[[str], object] | None = None,
 ) -> tuple[GraphGame, str, Calibration | None]:
     """The game of a graph, a description of the head, and the calibration if there was one.
 
     `graph` is the graph and `tree` its contribution tree. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`;
     missing parameters are calibrated. `metric` is a name in METRICS. `memory` limits the memory of a ridge walk, in
     bytes; None sets no limit. `coalition` is "induced" or "messages", and `theta` and `empty` are as in `value`.
+    `stage` is called with "calibrating" if the head is calibrated, before that.
     """
     check_graph(graph)
     check_tree(tree)
@@ -42,6 +44,8 @@ def graph_game(
         return GraphGame(problem, walker, chosen), describe(softmax), None
     ridge, calibration = head if isinstance(head, Ridge) else Ridge(), None
     if not ridge.complete(chosen.tempered):
+        if stage is not None:
+            stage("calibrating")
         calibration = calibrate(problem, softmax_for(graph), ridge)
         ridge = Ridge(calibration.penalty, calibration.bias, calibration.temperature)
     assert ridge.penalty is not None

@@ -23,15 +23,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pcwinter._util.checks import count, function, instance
+from pcwinter._util.checks import count, function, instance, number
 from pcwinter._util.csv_files import table_csv
 from pcwinter._util.files import AGAIN, digest, lock, replace_file, temporary_name
 from pcwinter._util.memory import budget
 from pcwinter._util.threads import one_thread
-from pcwinter.estimation.estimator import BLOCK, NOT_MET, State
+from pcwinter.estimation.estimator import BLOCK, NOT_MET, Checkpoint, State
 from pcwinter.estimation.jobs import Pool
 from pcwinter.estimation.pools import open_pool
-from pcwinter.estimation.stopping import Progress, Rule, choose
+from pcwinter.estimation.stopping import Progress, Rule, choose, stages
 from pcwinter.game.orders import Truncation
 from pcwinter.game.tree import LEVELS
 from pcwinter.graph.graph import Graph, check_graph
@@ -64,7 +64,7 @@ class Directory:
         self, out: Path, graph: Graph, *, name: str = "", notes: Sequence[str] = (), resume: bool = False
     ) -> None:
         self.out, self.graph, self.name, self.notes, self.resume = out, graph, name, notes, resume
-        self.loaded: State | None = None  # from the checkpoints
+        self.loaded = 0  # number of orders in the checkpoints
         self.latest: State | None = None  # not saved yet
         self.saved_at, self.cost = -np.inf, 0.0
         self.made: list[Path] = []
@@ -86,8 +86,8 @@ class Directory:
             raise
         return self
 
-    def begin(self, request: Request, stop: Mapping[str, float]) -> State | None:
-        """The state to continue from, or None to start; raises an error if the directory holds another run."""
+    def begin(self, request: Request, stop: Mapping[str, float]) -> Checkpoint | None:
+        """The checkpoint to continue from, or None to start; raises an error if the directory holds another run."""
         for name in ("run.json", *RESULTS, *NAMES):
             temporary_name(self.out / name).unlink(missing_ok=True)  # left by a process that was killed
         self.request, self.stop, self.data = request, stop, fingerprint(self.graph)
@@ -105,26 +105,26 @@ class Directory:
         ]
         if differences:
             raise ValueError(f"{self.out} holds another run ({'; '.join(differences)}): choose another directory")
-        state, complaints = self.checkpoints.load(_hash(there))
-        if state is not None and state.total.levels.keys() != {"player", *LEVELS}:
+        found, complaints = self.checkpoints.load(_hash(there))
+        if any(one.levels.keys() != {"player", *LEVELS} for one in (found.tallies if found else ())):
             raise ValueError(f"{self.out} holds a run of another version of pcwinter: choose another directory")
-        if state is not None and state.total.detail.keys() != state.total.squares.keys():
-            state, complaints = None, ["The checkpoints are of an older version and lack sums of the bootstrap."]
+        if any(one.detail.keys() != one.squares.keys() for one in (found.tallies if found else ())):
+            found, complaints = None, ["The checkpoints are of an older version and lack sums of the bootstrap."]
         self.done = int(record.get("permutations", 0))
         if (limit := stop.get("permutations", self.done)) < self.done:
             raise ValueError(
                 f"{self.out} already holds the results of {count(self.done, 'order')}, "
                 f"but permutations={limit} is less: raise it, or choose another directory"
             )
-        if not (state or complaints) and self.done >= BLOCK:
+        if not (found or complaints) and self.done >= BLOCK:
             complaints = ["The checkpoints are missing."]
-        after = count(state.total.orders, "order") if state else "the beginning"
+        self.loaded = found.orders if found else 0
+        after = count(self.loaded, "order") if found else "the beginning"
         notes = [f"{complaint} The run continues from {after}." for complaint in complaints]
         for note in notes:
             warnings.warn(note, CheckpointWarning, stacklevel=3)
         self.notes = [*self.notes, *notes]
-        self.loaded = state
-        return state
+        return found
 
     def _unsaid(self, identity: Mapping[str, object]) -> dict[str, Any]:
         """Settings that 0.1.0 did not record: the game, and parameters of the softmax head that were not given."""
@@ -132,7 +132,7 @@ class Directory:
 
     def keep(self, state: State) -> None:
         """Save the state now, or leave it to a later block."""
-        if not state.whole or state is self.loaded:
+        if state.total.orders <= self.loaded:
             return
         self.latest = state
         if time.perf_counter() - self.saved_at >= min(self.cost / SHARE, LONGEST):
@@ -146,7 +146,7 @@ class Directory:
         began = time.perf_counter()
         if not (self.out / "run.json").exists():
             self._write_record({"status": "Not finished.", "permutations": 0})
-        self.checkpoints.save(state)
+        self.checkpoints.save(state.checkpoint)
         self.saved_at = time.perf_counter()
         self.cost = self.saved_at - began
 
@@ -215,6 +215,7 @@ def run(
     *,
     name: str | None = None,
     notes: Sequence[str] = (),
+    loading: float = 0.0,
     resume: bool = False,
     hops: int = 2,
     preset: str | None = None,
@@ -245,9 +246,11 @@ def run(
     - `resume`: continue the run in `out`, with the same bits as if it had never stopped; start it if there is none.
     - `name`: the name of the graph in the results; by default `graph.name`.
     - `notes`: sentences for the reader of the results, listed with the warnings.
+    - `loading`: seconds spent on loading the graph; they count as preparation.
 
     All other arguments are those of `value`. `read` reads the results back.
     """
+    began = time.perf_counter() - number("loading", loading, zero=True)
     rule = choose(stop, permutations, max_permutations, tolerance, max_seconds)
     before = recorded_game(Path(out)) if resume and preset is None else {}
     request = Request(
@@ -271,8 +274,9 @@ def run(
     with Directory(Path(out), graph, name=called, notes=notes, resume=resume) as directory:
         begin = directory.begin(request, rule.settings)
         with one_thread(), open_pool(workers) as pool:  # processes start while the game is prepared
-            valuation = prepare(graph, request, max_players=max_players, memory=room)
-            with closing(valuation.states(rule.limit, pool, begin)) as found:
+            stage = stages(progress)
+            valuation = prepare(graph, request, max_players=max_players, memory=room, began=began, stage=stage)
+            with closing(valuation.states(rule, pool, begin)) as found:
                 for state in found:
                     directory.keep(state)
                     now = valuation.sample.progress(state)

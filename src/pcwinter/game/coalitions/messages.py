@@ -24,8 +24,11 @@ from pcwinter.game.coalitions.records import LocalGraphs, State
 from pcwinter.game.tree import ContributionTree
 
 
-def message_weights(tree: ContributionTree, step: Sparse, theta: Sequence[float]) -> FloatArray:
-    """(p,) weight of every player; `step` is S, (n, n), and `theta` has an entry for every power from 0 to hops."""
+def message_weights(tree: ContributionTree, step: Sparse, theta: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    """(p,) weight of every player and, for the parents of leaves, the `reach`: its multiple of S[w, u] is their weight.
+
+    `step` is S, (n, n), and `theta` has an entry for every power from 0 to hops.
+    """
     loops = step.diagonal()
     weight = np.zeros(tree.n_players)
     product = np.ones(tree.n_players)
@@ -41,7 +44,7 @@ def message_weights(tree: ContributionTree, step: Sparse, theta: Sequence[float]
         for m in range(1, tree.hops + 1 - depth):
             rests[here, m] += loops[tree.node[here]] * rests[here, m - 1]
         weight[here] = product[here] * (rests[here, : tree.hops + 1 - depth] @ np.asarray(theta[depth:], dtype=float))
-    return weight
+    return weight, np.where(tree.depth == tree.hops - 1, product * theta[tree.hops], 0.0)
 
 
 @inlined

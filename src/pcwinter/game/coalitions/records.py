@@ -31,6 +31,7 @@ class LocalGraphs(NamedTuple):
     hops: int
     weight: FloatArray  # (p,) message weights; empty in the induced game
     total: FloatArray  # (t,) their sum in each tree
+    reach: FloatArray  # (p,) weight of every leaf below a player / S between the two; 0 for all but parents of leaves
 
 
 class State(NamedTuple):
@@ -59,8 +60,10 @@ class State(NamedTuple):
     along: FloatArray  # (2,) by how much g moved along the features of its ends
 
 
-def local_graphs(tree: ContributionTree, weight: FloatArray | None = None) -> LocalGraphs:
-    """Slots of every computation tree, with local edges, or with the message `weight`, (p,), of every player."""
+def local_graphs(
+    tree: ContributionTree, weight: FloatArray | None = None, reach: FloatArray | None = None
+) -> LocalGraphs:
+    """Slots of every computation tree, with local edges, or with the `weight` and `reach`, (p,), of every player."""
     number = tree.tree
     n = int(tree.node.max()) + 1
     keys, slot = np.unique(number * n + tree.node, return_inverse=True)
@@ -97,6 +100,7 @@ def local_graphs(tree: ContributionTree, weight: FloatArray | None = None) -> Lo
         hops=tree.hops,
         weight=np.empty(0) if weight is None else weight,
         total=np.empty(0) if weight is None else np.add.reduceat(weight, tree.roots),
+        reach=np.zeros(tree.n_players) if reach is None else reach,
     )
 
 

@@ -27,24 +27,10 @@ from pcwinter.game.detail import credit
 from pcwinter.game.metrics import measure
 from pcwinter.heads.ridge.counting import KEPT, add_row, make_scores, score
 from pcwinter.heads.ridge.course import Course, Opened, Row, Scores
+from pcwinter.heads.ridge.messages import dot, walk_messages
 
 RENEW = 1024  # evaluations after which the sums of a tree are recomputed, so that rounding errors cannot accumulate
 STRIP = 256  # columns that are conditioned at a time, so that the lines of the finished rows stay in the cache
-
-
-@inlined
-def _dot(x: FloatArray, y: FloatArray) -> float:
-    """Inner product as four partial sums, which the processor adds in parallel."""
-    a = b = c = d = 0.0
-    n = len(x) // 4 * 4
-    for i in range(0, n, 4):
-        a += x[i] * y[i]
-        b += x[i + 1] * y[i + 1]
-        c += x[i + 2] * y[i + 2]
-        d += x[i + 3] * y[i + 3]
-    for i in range(n, len(x)):
-        a += x[i] * y[i]
-    return (a + b) + (c + d)
 
 
 @compiled
@@ -85,8 +71,8 @@ def walk_tree(course: Course, first: int, last: int, opened: Opened, scores: Sco
             scale, weights = row_scale(local, state, tree), moves.whole[slots]
             for k in range(n_white):
                 white_h[k] = scale * white[k] + white_constant[k]
-            norm = opened.norm - _dot(white_h[n_classes:], white_h[n_classes:])
-            norm += scale * scale * _dot(weights if opened.square else kernel, kernel)
+            norm = opened.norm - dot(white_h[n_classes:], white_h[n_classes:])
+            norm += scale * scale * dot(weights if opened.square else kernel, kernel)
             if len(opened.mixed):
                 norm += scale * np.dot(weights, opened.mixed)
             weight = 1 / (max(norm, 0.0) + course.penalty)  # rounding may make a norm of 0 negative
@@ -95,7 +81,16 @@ def walk_tree(course: Course, first: int, last: int, opened: Opened, scores: Sco
             rate = a.dtype.type(scale)
             for i in range(n):
                 a[i] = rate * line[i] + constant[i]
-            row = Row(scale, weights, nodes, opened.products, white_h[n_classes:], opened.finished, opened.kept, whose)
+            row = Row(
+                np.full(1, scale),
+                weights,
+                nodes,
+                opened.products,
+                white_h[n_classes:],
+                opened.finished,
+                opened.kept,
+                whose,
+            )
             utility = score(scoring, scores, a, b, row, walked.parts.fresh)
             credit(walked.parts, players[steps[step] : steps[step + 1]], course.credited)
             walked.counts[0 if course.visited[steps[step]] else 1] += 1
@@ -121,7 +116,7 @@ def _complete(course: Course, tree: int, step: int, scores: Scores) -> None:
         course.players[course.steps[step] : course.steps[step + 1]],
     )
     utility = walked.utility[step - 1]
-    if incomplete(course.local, course.state, tree):
+    if course.plan.changed[step] if len(course.local.weight) else incomplete(course.local, course.state, tree):
         fresh = walked.parts.fresh
         utility = measure(scoring.code, scores.exact, scoring.ends, scoring.temperature, scoring.tie, fresh)
         credit(walked.parts, players, course.credited)
@@ -139,19 +134,21 @@ def walk_dual(
     grams: FloatArray,
     gram_begin: IntArray,
     coordinates: FloatArray,
+    sums: FloatArray,
     lines: FloatArray,
 ) -> None:
     """Walk a whole order.
 
     `lines` and `white` are as in `Opened`: `lines` is uninitialised, `white` has no predictions yet. `products` and
     `finished` are as in `Row`. `finished_labels`, (t, c), is L^-1 E. `coordinates` is as `Opened.kernel`, or empty.
+    `sums` has the products of the T_w of the message game, whose lines come after that of the constant feature.
     """
-    local, players, basis = course.local, course.players, course.basis
+    local, plan, players, basis = course.local, course.plan, course.players, course.basis
     n_classes, n = len(course.scoring.ends) - 1, products.shape[1]
-    scores = make_scores(n_classes, n, lines)
+    scores = make_scores(course.scoring.ends, lines)
     rounded = finished.astype(lines.dtype)
     constant = len(products) - 1
-    done = np.full(constant, -1)
+    done = np.full(constant + 1 + len(sums), -1)
     exact, done_exact, only = np.empty((1, n)), np.full(1, -1), np.zeros(1, dtype=np.int64)
     nothing, norm = np.empty(0), products[-1, 0]
     kept = np.empty((KEPT if course.scoring.error else 0, np.diff(local.begin).max() + len(finished)))
@@ -160,27 +157,35 @@ def walk_dual(
         last, end = _ends(course, step)
         tree = local.tree[players[course.steps[step]]]
         first, m = local.begin[tree], local.begin[tree + 1] - local.begin[tree]
-        followed = np.zeros(m, dtype=np.bool_)
-        for position in range(course.steps[step], course.steps[last]):
-            followed[local.slot[players[position]] - first] = True
-        slots = np.flatnonzero(followed)
-        nodes = basis[first + slots]
-        condition(nodes, i, products, white, rounded, finished_labels, lines, done)
+        if len(local.weight):
+            nodes = np.unique(plan.row[plan.end[step] : plan.end[last]])
+        else:
+            followed = np.zeros(m, dtype=np.bool_)
+            for position in range(course.steps[step], course.steps[last]):
+                followed[local.slot[players[position]] - first] = True
+            nodes = basis[first + np.flatnonzero(followed)]
+        condition(nodes, i, products, sums, white, rounded, finished_labels, lines, done)
         # the constant feature may be much larger than all others, so its line is conditioned in double precision
-        condition(only, i, products[-1:], white[constant : constant + 1], finished, finished_labels, exact, done_exact)
+        here = slice(constant, constant + 1)
+        condition(only, i, products[here], sums, white[here], finished, finished_labels, exact, done_exact)
         lines[constant] = exact[0]
         kernel, rows, below, square = coordinates, basis, constant, gram_begin[tree] >= 0
-        if square:
+        if square and len(local.weight):
+            kernel = grams[gram_begin[tree] : gram_begin[tree] + m * m].reshape(m, m)
+        elif square:
             n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
             kernel, rows, below = np.empty((m + n_inner + 1, m)), course.place, m
-            for u in slots:
+            for u in range(m):
                 kernel[u] = grams[gram_begin[tree] + u * m : gram_begin[tree] + (u + 1) * m]
         opened = Opened(
             lines, white, basis, constant, i, kernel, square, rows, below, nothing, norm, products, finished, kept
         )
-        walk_tree(course, step, last, opened, scores)
+        if len(local.weight):
+            walk_messages(course, step, last, opened, scores)
+        else:
+            walk_tree(course, step, last, opened, scores)
         for c in range(n_classes):
-            add_row(scores, c, finished_labels[i, c], finished[i])
+            add_row(scores, course.scoring.ends, c, finished_labels[i, c], finished[i])
         if last < end:
             _complete(course, tree, last, scores)
         step = end
@@ -192,6 +197,7 @@ def condition(
     nodes: IntArray,
     i: int,
     products: FloatArray,
+    sums: FloatArray,
     white: FloatArray,
     finished: FloatArray,
     finished_labels: FloatArray,
@@ -202,7 +208,10 @@ def condition(
     n_classes, n = finished_labels.shape[1], lines.shape[1]
     for node in nodes:
         if done[node] < 0:
-            lines[node] = products[node]
+            if node < len(products):
+                lines[node] = products[node]
+            else:
+                lines[node] = sums[node - len(products)]
             done[node] = 0
         for k in range(done[node], i):
             for c in range(n_classes):
@@ -247,7 +256,7 @@ def walk_primal(
     local, players, basis = course.local, course.players, course.basis
     n_classes, n = len(course.scoring.ends) - 1, validation.shape[1]
     width = coordinates.shape[1]
-    scores = make_scores(n_classes, n, validation)
+    scores = make_scores(course.scoring.ends, validation)
     covariance = np.eye(width)
     weights = np.zeros((width, n_classes))
     constant = finished[0, width - 1]
@@ -270,7 +279,10 @@ def walk_primal(
         opened = Opened(
             lines, predicted, place, m, 0, kernel, True, place, m, mixed, gram[m, m], lines, lines, lines[:0]
         )
-        walk_tree(course, step, last, opened, scores)
+        if len(local.weight):
+            walk_messages(course, step, last, opened, scores)
+        else:
+            walk_tree(course, step, last, opened, scores)
         row = finished[tree]
         gain = np.dot(covariance, row)
         a = np.dot(row, to_validation)
@@ -278,7 +290,7 @@ def walk_primal(
         b = np.dot(row, weights)
         for c in range(n_classes):
             b[c] = ((1.0 if c == course.labels[tree] else 0.0) - b[c]) * weight
-            add_row(scores, c, b[c], a)
+            add_row(scores, course.scoring.ends, c, b[c], a)
         if last < end:
             _complete(course, tree, last, scores)
         step = end

@@ -7,13 +7,14 @@ change the sign, the lead is computed again in double precision, so the count is
 
 import numpy as np
 
-from pcwinter._util.arrays import FloatArray
+from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.compiled import compiled, inlined
 from pcwinter.game.metrics import ACCURACY, measure
 from pcwinter.heads.ridge.course import Row, Scores, Scoring
 
 SINGLE = 2e-5  # error of `a` in single precision, relative to the largest product: ten times what tests observe
 ROUNDED = 1e-6  # the same for the constant feature, which is computed in double precision and then rounded
+STORED = 2.0**-21  # four roundings of a number in single precision, relative to it
 KEPT = 256  # validation nodes whose kernels with the open tree are cached for double precision
 MOST = 4096  # with more slots in a tree, or labelled nodes, SINGLE does not hold, and double precision is used
 
@@ -25,23 +26,36 @@ def largest_error(products: FloatArray) -> float:
 
 
 @compiled
-def make_scores(n_classes: int, n: int, like: FloatArray) -> Scores:
-    """Scores without any rows; `like` has the precision of `a`."""
+def make_scores(ends: IntArray, like: FloatArray) -> Scores:
+    """Scores without any rows; validation nodes are sorted by class, and `like` has the precision of `a`."""
+    n_classes, n = len(ends) - 1, ends[-1]
+    others = np.zeros((n_classes, n), dtype=like.dtype)
+    for y in range(n_classes):
+        others[y, ends[y] : ends[y + 1]] = -np.inf
     return Scores(
         np.zeros((n_classes, n)),
-        np.zeros((n_classes, n), dtype=like.dtype),
+        others,
+        np.zeros(n, dtype=like.dtype),
         np.empty((n_classes, n)),
         np.empty(n, dtype=like.dtype),
+        np.empty(n, dtype=like.dtype),
+        np.zeros(1),
     )
 
 
 @compiled
-def add_row(scores: Scores, c: int, b: float, a: FloatArray) -> None:
+def add_row(scores: Scores, ends: IntArray, c: int, b: float, a: FloatArray) -> None:
     """Add `b a` to the scores of class c."""
-    exact, rounded = scores.exact[c], scores.rounded[c]
+    exact, others = scores.exact[c], scores.others[c]
+    top = 0.0
     for i in range(len(a)):
         exact[i] += b * a[i]
-        rounded[i] = exact[i]
+        size = abs(exact[i])
+        top = size if size > top else top
+    scores.largest[0] = max(scores.largest[0], top)
+    others[: ends[c]] = exact[: ends[c]]
+    others[ends[c + 1] :] = exact[ends[c + 1] :]
+    scores.mine[ends[c] : ends[c + 1]] = exact[ends[c] : ends[c + 1]]
 
 
 @inlined
@@ -63,29 +77,28 @@ def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: 
     lowest = highest = b[0]
     for c in range(1, n_classes):
         lowest, highest = min(lowest, b[c]), max(highest, b[c])
-    doubt = max(scoring.tie, scoring.error * (highest - lowest))
+    doubt = 2 * scoring.tie  # twice, so that no rounding of a lead or of the limit matters
+    if scoring.error:
+        size = max(abs(lowest), abs(highest))
+        doubt += scoring.error * (highest - lowest + STORED / SINGLE * size) + STORED * scores.largest[0]
     limit = a.dtype.type(doubt)
+    last = n_classes - 1
     scores.best[:] = -np.inf
-    correct = 0
+    for k in range(0, n_classes, 4):  # four classes at a time; the last one may be repeated
+        _best(scores, a, b, k, min(k + 1, last), min(k + 2, last), min(k + 3, last))
     for y in range(n_classes):
-        begin, end = scoring.ends[y], scoring.ends[y + 1]
-        for k in range(1, n_classes, 3):  # the other classes, three at a time; the last ones may be repeated
-            p, q, r = (
-                (y + k) % n_classes,
-                (y + min(k + 1, n_classes - 1)) % n_classes,
-                (y + min(k + 2, n_classes - 1)) % n_classes,
-            )
-            _best(scores, a, b, p, q, r, begin, end)
-        now, best, mine, slope = a[begin:end], scores.best[begin:end], scores.rounded[y, begin:end], a.dtype.type(b[y])
-        ahead, clear = np.int32(0), np.int32(0)  # as wide as the numbers compared; otherwise the loop is slow
-        for i in range(len(now)):
-            lead = mine[i] + slope * now[i] - best[i]
-            ahead = np.int32(ahead + np.int32(lead > limit))
-            clear = np.int32(clear + np.int32(abs(lead) > limit))
-        correct += int(ahead)
-        if clear < end - begin:
-            for i in range(begin, end):
-                if not abs(mine[i - begin] + slope * a[i] - scores.best[i]) > limit:
+        scores.slope[scoring.ends[y] : scoring.ends[y + 1]] = b[y]
+    mine, slope, best = scores.mine, scores.slope, scores.best
+    ahead, clear = np.int32(0), np.int32(0)  # as wide as the numbers compared; otherwise the loop is slow
+    for i in range(len(a)):
+        lead = mine[i] + slope[i] * a[i] - best[i]
+        ahead = np.int32(ahead + np.int32(lead > limit))
+        clear = np.int32(clear + np.int32(abs(lead) > limit))
+    correct = int(ahead)
+    if clear < len(a):
+        for y in range(n_classes):
+            for i in range(scoring.ends[y], scoring.ends[y + 1]):
+                if not abs(mine[i] + slope[i] * a[i] - best[i]) > limit:
                     hit = _hit(scores.exact, b, _entry(row, i) if scoring.error else a[i], y, i, scoring.tie)
                     if hit < 0:
                         return np.nan
@@ -94,29 +107,33 @@ def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: 
 
 
 @inlined
-def _best(scores: Scores, a: FloatArray, b: FloatArray, p: int, q: int, r: int, begin: int, end: int) -> None:
-    """Update the best scores with three more classes."""
+def _best(scores: Scores, a: FloatArray, b: FloatArray, p: int, q: int, r: int, s: int) -> None:
+    """Update the best scores of the wrong classes with four more classes."""
     f = a.dtype.type
-    x, y, z = f(b[p]), f(b[q]), f(b[r])
-    first, second, third = scores.rounded[p, begin:end], scores.rounded[q, begin:end], scores.rounded[r, begin:end]
-    now, best = a[begin:end], scores.best[begin:end]
+    w, x, y, z = f(b[p]), f(b[q]), f(b[r]), f(b[s])
+    first, second, third, fourth = scores.others[p], scores.others[q], scores.others[r], scores.others[s]
+    best = scores.best
     for i in range(len(best)):
-        s, t, u, v = first[i] + x * now[i], second[i] + y * now[i], third[i] + z * now[i], best[i]
-        s, u = (s if s > t else t), (u if u > v else v)
-        best[i] = s if s > u else u
+        k, m = first[i] + w * a[i], second[i] + x * a[i]
+        n, o = third[i] + y * a[i], fourth[i] + z * a[i]
+        k, n = (k if k > m else m), (n if n > o else o)
+        k = k if k > n else n
+        best[i] = k if k > best[i] else best[i]
 
 
 @compiled
 def _hit(scores: FloatArray, b: FloatArray, a: float, y: int, i: int, tie: float) -> int:
     """1 if node i is predicted to be of class y, with ties as in `predict`, else 0; -1 if a score is not finite."""
-    mine, hit = scores[y, i] + b[y] * a, 1
+    mine = scores[y, i] + b[y] * a
+    top, lower = mine, -np.inf  # the largest score, and the largest of a lower class
     for c in range(len(b)):
         other = scores[c, i] + b[c] * a
         if not np.isfinite(other):
             return -1
-        if (c < y and not mine > other + tie) or (c > y and other > mine + tie):
-            hit = 0
-    return hit
+        top = max(top, other)
+        if c < y:
+            lower = max(lower, other)
+    return int(lower + tie < top <= mine + tie)
 
 
 @compiled
@@ -130,5 +147,5 @@ def _entry(row: Row, i: int) -> float:
             column[u] = row.products[row.node[u], i]
         for k in range(len(row.white)):
             column[m + k] = row.finished[k, i]
-    inner = row.scale * np.dot(row.weight, column[:m]) - np.dot(row.white, column[m:])
+    inner = row.scale[0] * np.dot(row.weight, column[:m]) - np.dot(row.white, column[m:])
     return float(row.products[-1, i] + inner)

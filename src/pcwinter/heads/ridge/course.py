@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
 from pcwinter.game.coalitions.records import LocalGraphs, State
+from pcwinter.game.coalitions.plans import Plan
 from pcwinter.game.coalitions.row_updates import Moves
 from pcwinter.game.detail import Parts
 
@@ -27,9 +28,12 @@ class Scores(NamedTuple):
     """Scores of the finished rows, and scratch."""
 
     exact: FloatArray  # (c, v)
-    rounded: FloatArray  # (c, v) in the precision of `a`
+    others: FloatArray  # (c, v) in the precision of `a`; -inf in the true class
+    mine: FloatArray  # (v,) scores of the true class, in the precision of `a`
     whole: FloatArray  # (c, v)
     best: FloatArray  # (v,) in the precision of `a`
+    slope: FloatArray  # (v,)
+    largest: FloatArray  # (1,) largest absolute entry that `exact` has had
 
 
 class Walked(NamedTuple):
@@ -46,6 +50,7 @@ class Course(NamedTuple):
     local: LocalGraphs
     state: State
     moves: Moves
+    plan: Plan  # of the message game; empty in the induced game
     players: IntArray  # (p,) the order
     visited: BoolArray  # (p,) by position
     steps: IntArray  # (s + 1,) positions where steps begin, then the end
@@ -61,7 +66,7 @@ class Course(NamedTuple):
 class Row(NamedTuple):
     """The current row of the open tree; any entry of `a` can be computed from it in double precision."""
 
-    scale: float
+    scale: FloatArray  # (1,)
     weight: FloatArray  # (m,) weights of the tree's slots
     node: IntArray  # (m,) their rows in `products`
     products: FloatArray  # (b + 1, v) kernel between nodes and validation nodes; the constant feature comes last

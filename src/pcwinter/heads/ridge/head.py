@@ -19,6 +19,7 @@ from scipy.linalg.blas import dtrsm
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter._util.checks import number
 from pcwinter.game.coalitions.acting import coefficients
+from pcwinter.game.coalitions.plans import Plan, make_plan
 from pcwinter.game.coalitions.records import empty_state
 from pcwinter.game.coalitions.row_updates import no_moves
 from pcwinter.game.detail import Parts, make_parts
@@ -107,11 +108,15 @@ class RidgeWalker:
         self.validation: Sparse = sp.csr_array(problem.rows[:, active] * scale)
         self.place = np.arange(len(local.node)) - np.repeat(local.begin[:-1], np.diff(local.begin))
         self.ends = class_ends(problem.targets, problem.n_classes)
+        self.sums, self.sum_rows = self._sum_features(nodes, active, scale)
         width = len(active)
         self.primal = width + 1 < len(problem.labels) if primal is None else primal
         self.memory = memory
-        self._roundable = not self.primal and max(np.diff(local.begin).max(), len(problem.labels)) <= MOST
+        largest = local.size[local.first].max() // 16 if len(local.weight) else np.diff(local.begin).max()
+        self._roundable = not self.primal and max(largest, len(problem.labels)) <= MOST
         self._products: FloatArray | None = None
+        self._largest: float | None = None
+        self._summed = np.empty((0, 0))
         self.tie = TIE * float(np.abs(self._scores(everybody)).max())  # scores shrink as the penalty grows
         if self.primal:
             self.coordinates = np.zeros((len(nodes), width + 1))
@@ -121,8 +126,9 @@ class RidgeWalker:
         else:
             finished = self.rows.toarray()
             self.kernel = finished @ finished.T + self.constant
-            self.to_nodes = np.full((len(nodes) + 1, len(problem.labels)), self.constant)
-            self.to_nodes[:-1] = self.features @ finished.T
+            self.to_nodes = np.full((len(nodes) + 1 + self.sums.shape[0], len(problem.labels)), self.constant)
+            self.to_nodes[: len(nodes)] = self.features @ finished.T
+            self.to_nodes[len(nodes) + 1 :] = self.sums @ finished.T
             self.cross = np.asarray(self.validation @ finished.T).T + self.constant
             slots = np.diff(local.begin)
             stored = np.where(slots <= max(SMALL, width // 2), slots**2, 0)
@@ -130,10 +136,22 @@ class RidgeWalker:
             self._tiles(False, metric.code == ACCURACY and self._roundable)  # raise before the large arrays are made
             self.grams = self._grams(stored)
             wide = bool((self.gram_begin < 0).any())
-            room = int(np.diff(local.inner_begin).max()) + 1  # for the sums of a tree
+            room = int(np.diff(local.inner_begin).max()) + 1 + self.sums.shape[0]  # for sums of features
             self.coordinates = np.zeros((len(nodes) + room, width)) if wide else np.empty((0, width))
             if wide:
                 self.coordinates[: len(nodes)] = self.features.toarray()
+                self.coordinates[len(nodes) + room - self.sums.shape[0] :] = self.sums.toarray()
+
+    def _sum_features(self, nodes: IntArray, active: IntArray, scale: float) -> tuple[Sparse, IntArray]:
+        """Features of the T_w of the message game, and (m,) the place of each slot's T_w after nodes and constant."""
+        local, problem = self.problem.local, self.problem
+        if not len(local.weight):
+            return sp.csr_array((0, len(active))), np.empty(0, dtype=np.int64)
+        which = np.unique(local.node[local.slot[local.reach > 0]])
+        row = np.full(problem.n_nodes, -1)
+        row[which] = len(nodes) + 1 + np.arange(len(which))
+        between = sp.csr_array(problem.step - sp.diags_array(problem.step.diagonal()))[which]
+        return sp.csr_array((between @ problem.features)[:, active] * scale), row[local.node]
 
     def _grams(self, stored: IntArray) -> FloatArray:
         """Kernels between the slots of each tree, one after the other, with `stored` numbers per tree.
@@ -223,11 +241,13 @@ class RidgeWalker:
         steps, credited = order.steps(), order.credited(self.problem.null)
         utility = np.zeros(len(steps) - 1)
         counts = np.zeros(2, dtype=np.int64)
-        solved = self._solve(trees) if not interleaved and not self.primal else None
+        plan = self._plan(order, steps, interleaved)
+        dual = not interleaved and not self.primal
+        solved = self._solve(trees, np.unique(plan.row[: plan.end[-1]])) if dual else None
         for begin, end in self._tiles(interleaved, single):
             ends = np.clip(self.ends, begin, end) - begin
             products = None if self.primal and not interleaved else self.products(begin, end)
-            error = largest_error(products) if single and products is not None else 0.0
+            error = self._error(products) if single and products is not None else 0.0
             start = empty if end - begin == n else float(empty_parts[begin:end].sum())
             scoring = Scoring(self.metric.code, ends, self.temperature, self.tie, start, error)
             here = parts or make_parts(None, 0)
@@ -240,6 +260,7 @@ class RidgeWalker:
                 local,
                 empty_state(local),
                 no_moves(local),
+                plan,
                 order.players,
                 order.visited,
                 steps,
@@ -260,6 +281,8 @@ class RidgeWalker:
             else:
                 white, finished, finished_labels = solved
                 room = np.empty((len(white), end - begin), dtype=np.float32 if single else np.float64)
+                summed = (plan.player[: plan.end[-1]] < 0).any()
+                sums = self._sum_products(begin, end, room.dtype) if summed else room[:0]
                 walk_dual(
                     course,
                     products,
@@ -269,6 +292,7 @@ class RidgeWalker:
                     self.grams,
                     self.gram_begin,
                     self.coordinates,
+                    sums,
                     room,
                 )
             utility += walked.utility
@@ -276,10 +300,42 @@ class RidgeWalker:
                 parts.sums[:, begin:end] += here.sums
         return Walk(whole(self.metric, utility, order), int(counts[0]), int(counts[1]))
 
-    def _solve(self, trees: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _plan(self, order: Order, steps: IntArray, interleaved: bool) -> Plan:
+        """The plan of an order in the message game; empty in the induced game, and if trees are interleaved."""
+        local = self.problem.local
+        if interleaved or not len(local.weight):
+            return make_plan(local, self.basis, self.sum_rows, order.players[:0], order.visited[:0], steps[:1])
+        if self.primal:
+            return make_plan(local, self.place, self.sum_rows[:0], order.players, order.visited, steps)
+        return make_plan(local, self.basis, self.sum_rows, order.players, order.visited, steps)
+
+    def _error(self, products: FloatArray) -> float:
+        """`largest_error`, computed once for all validation rows."""
+        if products is not self._products:
+            return largest_error(products)
+        if self._largest is None:
+            self._largest = largest_error(products)
+        return self._largest
+
+    def _sum_products(self, begin: int, end: int, dtype: np.dtype[np.floating]) -> FloatArray:
+        """(T_w, end - begin) kernel of the T_w with validation rows; cached if the range covers all of them."""
+        n = self.validation.shape[0]
+        if len(self._summed) and self._summed.dtype == dtype and end - begin == n:
+            return self._summed
+        dense = self.sums.toarray()
+        found = np.empty((len(dense), end - begin), dtype=dtype)
+        for at in range(begin, end, CHUNK):
+            stop = min(at + CHUNK, end)
+            found[:, at - begin : stop - begin] = dense @ self.validation[at:stop].toarray().T
+        if end - begin == n:
+            self._summed = found
+        return found
+
+    def _solve(self, trees: IntArray, some: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """L^-1 k(H, nodes), L^-1 k(H, Z) and L^-1 E, with the rows H in the order of `trees`.
 
-        The first is transposed, with room for predictions to its left and for the lines of a tree below it.
+        The first is transposed, with room for predictions to its left and for the lines of a tree below it. In the
+        message game, it is computed for `some` nodes only.
         """
         factor = scipy.linalg.cholesky(
             self.kernel[np.ix_(trees, trees)] + self.penalty * np.eye(len(trees)), lower=True
@@ -288,7 +344,8 @@ class RidgeWalker:
         n_inner = int(np.diff(self.problem.local.inner_begin).max())
         white = np.zeros((n_nodes + n_inner + 1, n_classes + len(trees)))
         # solved in place, as columns of their transposes
-        white[:n_nodes, n_classes:] = dtrsm(1.0, factor, self.to_nodes[:, trees].T, lower=1, overwrite_b=1).T
+        some = np.r_[some, self.features.shape[0]] if len(self.problem.local.weight) else np.arange(n_nodes)
+        white[some, n_classes:] = dtrsm(1.0, factor, self.to_nodes[np.ix_(some, trees)].T, lower=1, overwrite_b=1).T
         finished = dtrsm(1.0, factor, self.cross[trees].T, side=1, lower=1, trans_a=1, overwrite_b=1).T
         one_hot = np.eye(n_classes)[self.problem.labels[trees]]
         return white, finished, np.ascontiguousarray(scipy.linalg.solve_triangular(factor, one_hot, lower=True))

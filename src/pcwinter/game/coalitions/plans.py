@@ -1,0 +1,135 @@
+"""Order -> Plan: the additions that every step of an order makes to the rows, in the message game.
+
+A player that acts adds its message to the row of its labelled node. Steps of many players are silent blocks, and mostly
+all children of a player that is one step from the end of its walk. Their messages together are a multiple of
+
+    T_w = sum over the neighbours u of w of S[w, u] x_u
+
+so such a block adds one vector, and takes the messages of the children away that are not in it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
+from pcwinter._util.compiled import compiled, inlined
+from pcwinter.game.coalitions.records import LocalGraphs
+
+
+class Plan(NamedTuple):
+    """The additions of all steps; those of step k are end[k]:end[k + 1]. A silent step that ends a tree has none."""
+
+    end: IntArray  # (s + 1,)
+    player: IntArray  # whose message is added; ~q for the sum over all children of q
+    row: IntArray  # where the lines of its node are, or those of T_w
+    weight: FloatArray  # negative if the message is taken away
+    scale: FloatArray  # (s,) factor of the row after each step
+    changed: BoolArray  # (s,) whether the step changes its row, or is the first of its tree
+
+
+@compiled
+def make_plan(
+    local: LocalGraphs, rows: IntArray, sum_rows: IntArray, players: IntArray, visited: BoolArray, steps: IntArray
+) -> Plan:
+    """The plan of an order whose trees are contiguous.
+
+    `rows`, (m,), says where the lines of each slot's node are, and `sum_rows`, (m,), where those of its T_w are. If
+    `sum_rows` is empty, no sums are used.
+    """
+    n_steps, n_players = len(steps) - 1, len(local.slot)
+    plan = Plan(
+        np.zeros(n_steps + 1, dtype=np.int64),
+        np.empty(len(players), dtype=np.int64),
+        np.empty(len(players), dtype=np.int64),
+        np.empty(len(players)),
+        np.zeros(n_steps),
+        np.zeros(n_steps, dtype=np.bool_),
+    )
+    joined, acting = np.zeros(n_players, dtype=np.bool_), np.zeros(n_players, dtype=np.bool_)
+    fresh, children = np.empty(n_players, dtype=np.int64), np.zeros(n_players, dtype=np.int64)
+    stamp = np.full(n_players, -1)
+    tree, total, added, n = -1, 0.0, 0, 0
+    for step in range(n_steps):
+        begin, end = steps[step], steps[step + 1]
+        if local.tree[players[begin]] != tree:
+            tree, total, added = local.tree[players[begin]], 0.0, 0
+        m = 0
+        for position in range(begin, end):
+            m = _join(local, joined, acting, players[position], fresh, m)
+        for k in range(m):
+            p = fresh[k]
+            total += local.weight[p]
+            stamp[p] = step
+            if local.weight[p] != 0 or local.parent[p] < 0:
+                plan.changed[step] = True
+        added += m
+        if added == local.size[local.first[tree]]:
+            plan.scale[step] = 1.0
+        elif total > 0:
+            plan.scale[step] = local.total[tree] / total
+        if visited[begin] or (end < len(players) and local.tree[players[end]] == tree):
+            n = _list(local, rows, sum_rows, fresh, m, stamp, step, children, plan, n)
+        plan.end[step + 1] = n
+    return plan
+
+
+@inlined
+def _join(local: LocalGraphs, joined: BoolArray, acting: BoolArray, player: int, fresh: IntArray, m: int) -> int:
+    """Let a player join, and list the players that act from now on: itself and descendants that waited for it."""
+    joined[player] = True
+    above = local.parent[player]
+    if above >= 0 and not acting[above]:
+        return m
+    p, end = player, player + local.size[player]
+    while p < end:  # in pre-order, so a parent comes first; a subtree whose root has not joined is skipped
+        if joined[p]:
+            acting[p] = True
+            fresh[m] = p
+            m += 1
+            p += 1
+        else:
+            p += local.size[p]
+    return m
+
+
+@inlined
+def _list(
+    local: LocalGraphs,
+    rows: IntArray,
+    sum_rows: IntArray,
+    fresh: IntArray,
+    m: int,
+    stamp: IntArray,
+    step: int,
+    children: IntArray,
+    plan: Plan,
+    n: int,
+) -> int:
+    """List the additions of players that act from this step on; `stamp` says which, `children` is scratch, all 0."""
+    sums = len(sum_rows) > 0 and m > 1
+    if sums:
+        for p in fresh[:m]:
+            if local.parent[p] >= 0:
+                children[local.parent[p]] += 1
+    for k in range(m):
+        p = fresh[k]
+        q = local.parent[p]
+        few = not sums or q < 0 or local.reach[q] == 0.0 or 2 * abs(children[q]) <= local.size[q]
+        if few and local.weight[p] != 0:
+            plan.player[n], plan.row[n], plan.weight[n] = p, rows[local.slot[p]], local.weight[p]
+            n += 1
+        elif not few and children[q] > 0:
+            children[q] = -children[q]  # listed
+            plan.player[n], plan.row[n], plan.weight[n] = ~q, sum_rows[local.slot[q]], local.reach[q]
+            n += 1
+            for other in range(q + 1, q + local.size[q]):
+                if stamp[other] != step:
+                    plan.player[n], plan.row[n] = other, rows[local.slot[other]]
+                    plan.weight[n] = -local.weight[other]
+                    n += 1
+    if sums:
+        for p in fresh[:m]:
+            if local.parent[p] >= 0:
+                children[local.parent[p]] = 0
+    return n

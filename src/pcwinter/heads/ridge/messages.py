@@ -1,0 +1,110 @@
+"""One tree of an order -> utilities: the compiled ridge walk of the message game.
+
+Every message moves the row along one vector: one line of inner products with the validation rows, one whitened line, and
+the norm. All are planned before the walk (`game.coalitions.plans`).
+"""
+
+import numpy as np
+
+from pcwinter._util.arrays import FloatArray
+from pcwinter._util.compiled import compiled, inlined
+from pcwinter.game.coalitions.records import LocalGraphs
+from pcwinter.game.detail import credit
+from pcwinter.heads.ridge.counting import score
+from pcwinter.heads.ridge.course import Course, Opened, Row, Scores
+
+
+@inlined
+def dot(x: FloatArray, y: FloatArray) -> float:
+    """Inner product as four partial sums, which the processor adds in parallel."""
+    a = b = c = d = 0.0
+    n = len(x) // 4 * 4
+    for i in range(0, n, 4):
+        a += x[i] * y[i]
+        b += x[i + 1] * y[i + 1]
+        c += x[i + 2] * y[i + 2]
+        d += x[i + 3] * y[i + 3]
+    for i in range(n, len(x)):
+        a += x[i] * y[i]
+    return (a + b) + (c + d)
+
+
+@inlined
+def _add(to: FloatArray, line: FloatArray, weight: float) -> None:
+    rate = to.dtype.type(weight)
+    for i in range(len(to)):
+        to[i] += rate * line[i]
+
+
+@compiled
+def walk_messages(course: Course, first: int, last: int, opened: Opened, scores: Scores) -> None:
+    """Walk the steps `first` to `last` - 1, which belong to one tree."""
+    local, plan, scoring, walked, steps = course.local, course.plan, course.scoring, course.walked, course.steps
+    tree = local.tree[course.players[steps[first]]]
+    begin, m = local.begin[tree], local.begin[tree + 1] - local.begin[tree]
+    n_classes, n = scores.exact.shape
+    n_white = n_classes + opened.i
+    lines, whites, kernel = opened.lines, opened.white[:, :n_white], opened.kernel
+    constant, white_constant = lines[opened.constant], whites[opened.constant]
+    line, a, white, white_h = np.zeros_like(constant), np.empty_like(constant), np.zeros(n_white), np.empty(n_white)
+    weights, sums, b = np.zeros(m), np.zeros(0 if opened.square else kernel.shape[1]), np.empty(n_classes)
+    rests = white_h[n_classes:]
+    scale, whose = np.empty(1), np.full(len(opened.kept), -1)
+    nodes = opened.where[begin : begin + m]
+    row = Row(scale, weights, nodes, opened.products, rests, opened.finished, opened.kept, whose)
+    utility = walked.utility[first - 1] if first else scoring.empty
+    norm = 0.0
+    for step in range(first, last):
+        if plan.changed[step]:
+            for k in range(plan.end[step], plan.end[step + 1]):
+                source, weight = plan.row[k], plan.weight[k]
+                _add(line, lines[source], weight)
+                _add(white, whites[source], weight)
+                norm += _move(local, begin, plan.player[k], weight, kernel, source, opened.square, weights, sums)
+            now = plan.scale[step]
+            scale[0] = now
+            for k in range(n_white):
+                white_h[k] = now * white[k] + white_constant[k]
+            square = opened.norm + now * now * norm - dot(rests, rests)
+            if len(opened.mixed):
+                square += now * np.dot(weights, opened.mixed)
+            rate = 1 / (max(square, 0.0) + course.penalty)  # rounding may make a norm of 0 negative
+            for c in range(n_classes):
+                b[c] = ((1.0 if c == course.labels[tree] else 0.0) + white_h[c]) * rate
+            slope = a.dtype.type(now)
+            for i in range(n):
+                a[i] = slope * line[i] + constant[i]
+            utility = score(scoring, scores, a, b, row, walked.parts.fresh)
+            credit(walked.parts, course.players[steps[step] : steps[step + 1]], course.credited)
+            walked.counts[0 if course.visited[steps[step]] else 1] += 1
+        walked.utility[step] = utility
+
+
+@inlined
+def _move(
+    local: LocalGraphs,
+    begin: int,
+    player: int,
+    weight: float,
+    kernel: FloatArray,
+    source: int,
+    square: bool,
+    weights: FloatArray,
+    sums: FloatArray,
+) -> float:
+    """Move the row along one vector x; returns by how much its squared norm changes, 2 weight g.x + weight^2 x.x.
+
+    With stored kernel values, g.x comes from the weights of the slots; otherwise from the features of the row, `sums`.
+    """
+    change, one = 0.0, player >= 0
+    for p in range(player if one else ~player + 1, player + 1 if one else ~player + local.size[~player]):
+        slot, part = local.slot[p] - begin, weight if one else local.weight[p]
+        if square:
+            x = kernel[slot]
+            change += part * (2 * dot(weights, x) + part * x[slot])
+        weights[slot] += part
+    if not square:
+        x = kernel[source]
+        change = weight * (2 * dot(sums, x) + weight * dot(x, x))
+        _add(sums, x, weight)
+    return change
