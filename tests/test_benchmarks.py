@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks import costs
+from benchmarks import costs, coverage
 from benchmarks.growth import with_edges, with_labelled, with_validation
 from benchmarks.machine import ROOT, in_fresh_process
 from benchmarks.peer import rows_alone
@@ -16,6 +18,7 @@ from benchmarks.ratios import evaluated, spaced, thin
 from benchmarks.table import markdown
 
 import pcwinter as pw
+from pcwinter.estimation.moments import Moments
 from pcwinter.game.problem import GraphGame
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -137,3 +140,18 @@ def test_what_failed_is_named_on_the_page() -> None:
     )
     page = markdown({"machine": machine, "failed": {"pyDVL, cora": "no network"}})
     assert "- pyDVL, cora: no network" in page
+
+
+def test_the_coverage_of_normal_numbers_is_95_percent() -> None:
+    """Two rows: normal numbers, and a constant."""
+    draws = np.random.default_rng(0).normal(size=(6_000, 1)) * [1.0, 0.0] + 5
+    blocks = [reduce(add, map(Moments.of, part)) for part in np.split(draws, 600)]
+    kurtosis = coverage._kurtosis(np.array([np.sum(draws**k, axis=0) for k in range(5)]))
+    assert kurtosis[0] == pytest.approx(3, abs=4 * np.sqrt(24 / 6_000))
+    assert np.isnan(kurtosis[1])
+    sampled = coverage.Sampled(blocks, kurtosis, {"own": slice(0, 2)}, 1.0)
+    for together in (1, 2):
+        share = coverage.covered(sampled, together)[0]
+        assert abs(share - 0.95) <= 4 * np.sqrt(0.95 * 0.05 * together / 600)
+    (line,) = coverage.lines(sampled, "any", [10])
+    assert line.startswith("| any | own | 10 | 2 | 1 | ")

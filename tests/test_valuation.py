@@ -1,5 +1,6 @@
 """The whole flow on small graphs: exact values, convergence, bootstrap, warnings, bad requests."""
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -100,14 +101,32 @@ def test_bootstrap_over_validation_nodes(metric: str) -> None:
     assert "stderr_validation" not in plain.nodes()
     tree, n = values.tree, len(graph.val)
     game, _, _ = pw.graph_game(graph, tree, RIDGE, metric)
-    sink = make_parts(sp.eye_array(tree.n_players, dtype=np.int64, format="csr"), n)
+    each = []
     for k in range(10):
+        sink = make_parts(sp.eye_array(tree.n_players, dtype=np.int64, format="csr"), n)
         game.walk(pw.sampler(tree)(np.random.default_rng(np.random.SeedSequence(0, spawn_key=(k,)))), sink)
-    parts = sink.sums / 10
+        each.append(sink.sums)
     for level, table in (("own", values.nodes()), ("path", values.nodes("path")), ("edge", values.edges())):
-        rows = np.asarray(tree.incidence(level) @ parts)
-        np.testing.assert_allclose(rows.mean(axis=1), table["value"], atol=1e-12)
-        np.testing.assert_allclose(table["stderr_validation"], rows.std(axis=1) / np.sqrt(n), rtol=0.12, atol=1e-12)
+        rows = np.array([tree.incidence(level) @ parts for parts in each])  # (orders, rows, v)
+        np.testing.assert_allclose(rows.mean(axis=(0, 2)), table["value"], atol=1e-12)
+        centred = rows - rows.mean(axis=2, keepdims=True)
+        pairs = [(a * b).mean(axis=1) for a, b in permutations(centred, 2)]  # two orders share no noise
+        expected = np.sqrt(np.maximum(np.mean(pairs, axis=0), 0) / n)
+        np.testing.assert_allclose(table["stderr_validation"], expected, rtol=0.12, atol=1e-9)
+        np.testing.assert_allclose(table["stderr_total"] ** 2, table["stderr"] ** 2 + table["stderr_validation"] ** 2)
+
+
+@quiet
+def test_the_error_of_validation_nodes_does_not_depend_on_the_number_of_orders() -> None:
+    """Runs of 6 orders agree on average with 2,000 orders; without subtracting the noise they are far above."""
+    graph, runs, n = random_graph(5, n_val=40), 100, 6
+    many = pw.value(graph, head=RIDGE, permutations=2_000, bootstrap=2_000)
+    few = [pw.value(graph, head=RIDGE, permutations=n, bootstrap=200, seed=seed) for seed in range(1, runs + 1)]
+    for level, truth in many.validation_stderr.items():
+        found = [(run.validation_stderr[level] ** 2).mean() / (truth**2).mean() for run in few]
+        noisy = [(run.estimate.tally.detail[level] / n).var(axis=1).mean() / len(graph.val) for run in few]
+        error = np.std(found, ddof=1) / np.sqrt(runs)
+        assert abs(np.mean(found) - 1) <= 4 * error < np.mean(noisy) / (truth**2).mean() - 1
 
 
 def test_a_model_no_better_than_a_constant_is_told() -> None:

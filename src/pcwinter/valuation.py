@@ -64,7 +64,8 @@ def value(
     - `hops`: propagation steps, K.
     - `preset`: "paper" for the paper's game: head="softmax", coalition="induced", remainder="nobody".
     - `head`: the classifier, "ridge" (closed form, the default) or "softmax" (the paper's), or a `Ridge` or `Softmax`.
-    - `metric`: what is measured on the validation nodes, one of `METRICS`.
+    - `metric`: what is measured on the validation nodes, one of `METRICS`. "macro-f1" averages over the classes that
+      occur among them.
     - `coalition`: what a coalition is. "induced" (the paper's, the default) propagates on the edges that have joined;
       "messages" weights the messages that have joined as the whole model does, so that everything is the model itself.
     - `theta`: weights of the powers 0 to `hops` of the propagation, for "messages"; by default the last power alone.
@@ -73,7 +74,7 @@ def value(
     - `remainder`: who gets what silent players change, they themselves ("silent", the default) or "nobody" (the paper).
     - `empty`: what the empty coalition scores, that of predicting "nothing" (accuracy 0), or of the best "constant".
     - `seed`: seed of the orders.
-    - `bootstrap`: number of resamplings of the validation nodes, for `stderr_validation`; 0 for none.
+    - `bootstrap`: how often to resample the validation nodes, for `stderr_validation` and `stderr_total`; 0 for never.
 
     When to stop:
 
@@ -196,7 +197,14 @@ class Valuation:
     def values(self, state: State, status: str, rule: Rule) -> Values:
         """The values at a state; `status` says why the run ended there."""
         done, replicates, seed = state.total, self.request.bootstrap, self.request.seed
-        spread = {name: bootstrap_stderr(sums, done.orders, replicates, seed) for name, sums in done.detail.items()}
+        spread = {
+            name: np.where(
+                done.levels[name].known_visits() < 2,
+                np.nan,
+                bootstrap_stderr(sums, done.squares[name], done.orders, replicates, seed),
+            )
+            for name, sums in done.detail.items()
+        }
         return self._values(self.sample.estimate(state, status), spread, rule.settings, state.setup)
 
     def enumerate(self) -> Values:

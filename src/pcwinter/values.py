@@ -99,8 +99,8 @@ class Request:
 class Values:
     """Values of players, nodes and edges, with standard errors and how the run ended.
 
-    `stderr` covers the sampling of orders only. `stderr_validation`, which a bootstrap adds, covers the sampling of
-    validation nodes.
+    `stderr` covers the sampling of orders only. A bootstrap adds two columns: `stderr_validation` covers the sampling
+    of validation nodes only, and `stderr_total` = sqrt(stderr^2 + stderr_validation^2) covers both.
     """
 
     graph: Graph
@@ -147,7 +147,7 @@ class Values:
             }
         )
         if self.validation_stderr:
-            table["stderr_validation"] = self.validation_stderr[level]
+            self._add_validation(table, level)
         return table
 
     def edges(self, by: str = "own") -> "pd.DataFrame":
@@ -170,8 +170,12 @@ class Values:
             }
         )
         if self.validation_stderr and by == "own":
-            table["stderr_validation"] = self.validation_stderr["edge"]
+            self._add_validation(table, level)
         return table
+
+    def _add_validation(self, table: "pd.DataFrame", level: str) -> None:
+        table["stderr_validation"] = self.validation_stderr[level]
+        table["stderr_total"] = np.hypot(table["stderr"], table["stderr_validation"])
 
     def edges_within_class(self) -> FloatArray:
         """(m,) value of every edge compared with the average of its class; see `within_class`."""

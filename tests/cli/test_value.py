@@ -279,3 +279,8 @@ def test_somebodys_data_stay_when_out_is_the_graph_itself(folder: Path) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     refused(call("value", folder, "--out", folder), "so its files may be yours")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_the_help_says_which_classes_macro_f1_averages_over() -> None:
+    shown = " ".join(call("value", "--help").stdout.split())
+    assert "macro-f1 averages over the classes that occur among them" in shown

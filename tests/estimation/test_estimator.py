@@ -1,5 +1,6 @@
 """Estimators on games with known values: axioms, enumeration, error bars, seeds."""
 
+import warnings
 from collections.abc import Callable
 from itertools import combinations
 from math import factorial
@@ -8,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import pcwinter as pw
 from oracles import make_graph
 from pcwinter import stopping
 from pcwinter.estimation.estimator import BLOCK, Estimate, block_of_orders, bootstrap_stderr, estimate, exact
+from pcwinter.game.detail import settle
 from pcwinter.game.orders import FAMILIES, REMAINDERS, every_order, sampler
 from pcwinter.game.protocol import Order, SetGame
 from pcwinter.game.tree import ContributionTree, contribution_tree
@@ -273,9 +276,67 @@ def test_counts_and_halves() -> None:
 
 def test_the_bootstrap_is_the_spread_of_a_mean_over_validation_nodes() -> None:
     detail = np.random.default_rng(1).normal(size=(6, 300))
-    spread = bootstrap_stderr(detail * 7, orders=7, replicates=4_000, seed=0)
+    alike = 7 * 300 * detail.var(axis=1)  # seven orders that agree have no noise
+    spread = bootstrap_stderr(detail * 7, alike, orders=7, replicates=4_000, seed=0)
     np.testing.assert_allclose(spread, detail.std(axis=1) / np.sqrt(300), rtol=0.06)
+    assert np.isnan(bootstrap_stderr(detail, alike / 7, orders=1, replicates=2, seed=0)).all()
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 3.0, 5.0])
+def test_the_bootstrap_leaves_out_the_noise_of_the_orders(noise: float) -> None:
+    """Twenty orders whose noise has up to 1.25 times the variance of what is to be found."""
+    rng, (rows, v, orders) = np.random.default_rng(2), (400, 100, 20)
+    mean = rng.normal(size=(rows, v))
+    shared = rng.normal(size=(orders, rows, 1))  # moves all validation nodes alike, so it is in `stderr` alone
+    draws = mean + 5 * shared + noise * rng.normal(size=(orders, rows, v))
+    sums, squares = np.zeros((rows, v)), np.zeros(rows)
+    for draw in draws.copy():
+        settle(draw, sums, squares)
+        assert not draw.any()
+    np.testing.assert_allclose(sums, draws.sum(axis=0), atol=1e-9)
+    np.testing.assert_allclose(squares, v * draws.var(axis=2).sum(axis=0))
+    found = bootstrap_stderr(sums, squares, orders, 500, seed=0) ** 2
+    differences = found - mean.var(axis=1) / v
+    assert abs(differences.mean()) <= 4 * differences.std() / np.sqrt(rows) + 0.001 * found.mean()
+    assert (found >= 0).all()
 
 
 def test_blocks_fit_the_window() -> None:
     assert stopping.WINDOW % BLOCK == 0
+
+
+@pytest.mark.parametrize("remainder", REMAINDERS)
+def test_players_that_were_hardly_visited_have_an_unknown_error(remainder: str) -> None:
+    """A labelled node has twelve neighbours, of which each order visits one."""
+    tree = contribution_tree(make_graph([(0, k) for k in range(2, 14)], [0, 1]), 1)
+    game = SetGame(tree.n_players, lambda coalition: float(coalition.sum()))
+    draw = sampler(tree, truncation=(11 / 12,), remainder=remainder)
+    orders = list(block_of_orders(draw, 0, 0, 10))
+    visits = np.zeros(tree.n_players, dtype=np.int64)
+    for order in orders:
+        visits[order.players[order.visited]] += 1
+    assert {0, 1, 2} <= set(visits.tolist())
+    levels = {"own": tree.incidence("own"), "path": tree.incidence("path"), "edge": tree.incidence("edge")}
+    done = estimate(game, draw, stopping.permutations(10), levels=levels)
+    unknown = visits < 2 if remainder == "nobody" else np.zeros(tree.n_players, dtype=np.bool_)
+    np.testing.assert_array_equal(np.isnan(done.stderr()), unknown)
+    np.testing.assert_array_equal(np.isnan(done.stderr("own")), unknown[np.argsort(tree.node)])  # a player each
+    np.testing.assert_array_equal(done.visits(), visits if remainder == "nobody" else 10)
+    np.testing.assert_array_equal(np.isnan(done.stderr("edge")), unknown[tree.depth == 1])
+    assert not np.isnan(done.stderr("path")[0])  # every order visits the root and one child
+
+
+def test_null_players_have_no_error_even_if_they_are_left_out() -> None:
+    graph = make_graph([(0, k) for k in range(2, 14)], [0, 1], n_val=20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        values = pw.value(
+            graph, head=pw.Ridge(1, 1), truncation=(0.9, 0.9), remainder="nobody", permutations=4, bootstrap=5
+        )
+    players = values.players()
+    assert (players["stderr"][players["null"]] == 0).all()
+    assert players["stderr"][~players["null"]].isna().any()
+    for table in (values.nodes(), values.edges()):
+        assert table["stderr"].isna().any()
+        for name in ("stderr_validation", "stderr_total"):
+            np.testing.assert_array_equal(table[name].isna(), table["stderr"].isna())

@@ -56,3 +56,14 @@ def test_tallies_add_part_by_part() -> None:
     assert (total.orders, total.visited, total.evaluations, total.baselines) == (5, 50, 10, 5)
     np.testing.assert_allclose(total.levels["own"].mean(1.0), 2 * draws.mean(axis=0))
     np.testing.assert_allclose(total.detail["own"], sums.sum(axis=0))
+
+
+def test_fewer_than_two_visits_leave_the_error_unknown() -> None:
+    draws, visited = np.array([[0, 0, 0, 4], [0, 3, 5, 1], [0, 0, 7, 2]]), [[0, 0, 0, 1], [0, 1, 1, 1], [0, 0, 1, 1]]
+    parts = [Moments.of(x, np.array(seen, dtype=np.bool_)) for x, seen in zip(draws, visited, strict=True)]
+    total = reduce(Moments.__add__, parts)
+    assert total.known_visits().tolist() == [0, 1, 2, 3]
+    expected = draws.std(axis=0, ddof=1) / np.sqrt(3)
+    np.testing.assert_allclose(total.stderr(1.0), [np.nan, np.nan, *expected[2:]])
+    more = total + Moments.of(np.array([1, 1, 1, 1]))  # an order that visits all
+    assert more.known_visits().tolist() == [1, 2, 3, 4]

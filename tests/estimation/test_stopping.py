@@ -50,6 +50,13 @@ def test_each_rule(rule: Rule, met: bool) -> None:
         assert sentence.endswith(".")
 
 
+def test_an_unknown_error_is_not_small() -> None:
+    unknown = progress(stderr=np.array([0.1, np.nan, 0.0]))
+    assert stopping.largest_stderr(1.0).check(unknown) is None
+    assert stopping.converged(0.051).check(unknown)
+    assert stopping.rank_stability(1.0).check(unknown)
+
+
 def test_convergence_of_zeros() -> None:
     nothing, something = np.zeros(3), np.array([0.0, 0.1, 0.0])
     for literal in (False, True):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from scipy import stats
 
 import pcwinter as pw
 from pcwinter import report
@@ -315,6 +316,7 @@ def test_more_rows_on_demand(opened: Open, demo: tuple[Run, Path]) -> None:
 def test_rows_close_to_zero_are_marked(opened: Open, demo: tuple[Run, Path]) -> None:
     run, path = demo
     columns = (run.edges[name].tolist() for name in ("source", "target", "value", "stderr"))
+    quantile = stats.t.ppf(0.975, run.story["permutations"] - 1)
     numbers = {(source, target): (value, stderr) for source, target, value, stderr in zip(*columns, strict=True)}
     with opened(path) as page:
         names = zip(column(page, "edges", "Source"), column(page, "edges", "Target"), strict=True)
@@ -322,13 +324,15 @@ def test_rows_close_to_zero_are_marked(opened: Open, demo: tuple[Run, Path]) -> 
         seen = set()
         for pair, row, effect in zip(names, rows, column(page, "edges", "Effect"), strict=True):
             value, stderr = numbers[pair]
-            unclear = bool(stderr > 0 and abs(value) <= 2 * stderr)
+            unclear = bool(stderr > 0 and abs(value) <= quantile * stderr)
             assert effect == ("unclear" if unclear else "helps" if value > 0 else "harms" if value < 0 else "no effect")
             assert ("unclear" in (row.get_attribute("class") or "")) == unclear
             seen.add(unclear)
         assert seen == {True, False}
-        expect(page.locator("#edges-table abbr").first).to_have_attribute("title", "within two standard errors of zero")
-        expect(page.locator("#edges-note")).to_contain_text("two standard errors of zero")
+        expect(page.locator("#edges-table abbr").first).to_have_attribute(
+            "title", "the 95% interval contains zero or is unknown"
+        )
+        expect(page.locator("#edges-note")).to_contain_text("its interval contains zero")
 
 
 def test_the_download_holds_the_rows_that_match(opened: Open, run: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 import pcwinter as pw
 from oracles import distances
 from pcwinter import report
-from pcwinter.report.facts import OPTIONS, limits
+from pcwinter.report.facts import OPTIONS, by_rows, limits
 from pcwinter.runs.read import Run
 from small_runs import HEAD, Elements, embedded, named_graph, small_run, with_story
 
@@ -28,16 +28,28 @@ def test_edges_are_compared_with_their_class(tmp_path: Path) -> None:
     assert any(wanted.values())
 
 
-def test_values_within_two_standard_errors_of_zero_are_unclear(run: Run) -> None:
+def test_values_whose_interval_contains_zero_are_unclear(run: Run) -> None:
+    """Of 20 orders, so that the quantile of Student's t has 19 degrees of freedom."""
     nodes = run.nodes.assign(value=1.0, stderr=0.1)
-    nodes.loc[:5, "value"] = [0.2, -0.2, 0.2001, -0.2001, 0.0, 0.0]
+    nodes.loc[:5, "value"] = [0.2093, -0.2093, 0.2094, -0.2094, 0.0, 0.0]
     nodes.loc[5, "stderr"] = 0.0  # exactly 0, which is clear
     nodes.loc[6, "stderr"] = np.nan
     shown = embedded(report.page(replace(run, nodes=nodes)))["nodes"]
     marked = {name for name, unclear in zip(shown["id"], shown["unclear"], strict=True) if unclear}
-    assert marked == {str(nodes["node"][k]) for k in (0, 1, 4)}
+    assert marked == {str(nodes["node"][k]) for k in (0, 1, 4, 6)}  # the last is unknown
+    assert shown["reach"][shown["id"].index(str(nodes["node"][0]))] == pytest.approx(0.2093, abs=1e-3)
     edges = embedded(report.page(run))["edges"]
-    assert sum(edges["unclear"]) == int((run.edges["value"].abs() <= 2 * run.edges["stderr"]).sum())
+    assert sum(edges["unclear"]) == int((run.edges["value"].abs() <= 2.093024 * run.edges["stderr"]).sum())
+
+
+def test_intervals_of_players_that_are_often_left_out_are_wider(run: Run) -> None:
+    """Two, three and twenty visits have 1, 2 and 19 degrees of freedom."""
+    nodes = run.nodes.assign(value=0.5, stderr=0.1)
+    visits = np.full(len(nodes), 20)
+    visits[:3] = [2, 3, 4]
+    shown = by_rows(replace(run, nodes=nodes, node_visits=visits))
+    np.testing.assert_allclose(shown.reach[:4], [1.27062, 0.430265, 0.318245, 0.209302], rtol=1e-5)
+    assert shown.unclear[:4].tolist() == [True, False, False, False]
 
 
 def test_distance_is_the_fewest_steps_from_a_labelled_node(tmp_path: Path) -> None:

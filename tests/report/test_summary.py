@@ -65,7 +65,10 @@ def test_the_sentences_of_special_runs(tmp_path: Path) -> None:
     again = small_run(tmp_path / "c", bootstrap=20)
     bootstrapped = report.page(again)
     assert "“± validation”" in bootstrapped
-    assert len(embedded(bootstrapped)["nodes"]["stderr_validation"]) == len(again.nodes)
+    assert "“± total” combines both" in bootstrapped
+    for name in ("stderr_validation", "stderr_total"):
+        assert len(embedded(bootstrapped)["nodes"][name]) == len(again.nodes)
+        assert len(embedded(bootstrapped)["edges"][name]) == len(again.edges)
 
 
 def test_a_single_order_has_no_error_bars(tmp_path: Path) -> None:
@@ -88,3 +91,22 @@ def test_warnings_are_shown_and_absent_ones_are_not(run: Run) -> None:
 
 def pw_graph() -> pw.Graph:
     return make_graph([(0, 1), (0, 2), (3, 4)], [0, 3], n_val=20)
+
+
+def test_an_unknown_error_is_told(tmp_path: Path) -> None:
+    star = make_graph([(0, k) for k in range(2, 14)], [0, 1], n_val=20)
+    run = small_run(tmp_path, star, truncation=(0.9, 0.9), remainder="nobody", permutations=4)
+    unknown = run.nodes["stderr"].isna()
+    assert set(unknown) == {True, False}
+    assert re.search(r"^\d+,0\.0,,0\.0,,False", (tmp_path / "nodes.csv").read_text(), re.MULTILINE)  # empty, not nan
+    assert run.node_visits is not None
+    assert run.edge_visits is not None
+    assert (run.node_visits < 2).tolist() == unknown.tolist()
+    assert (run.edge_visits < 2).tolist() == run.edges["stderr"].isna().tolist()
+    page = report.page(run)
+    shown = embedded(page)["nodes"]
+    assert "It is unknown where fewer than two orders visited the players." in page
+    for k, name in enumerate(shown["id"]):
+        if unknown[list(run.nodes["node"]).index(name)]:
+            assert (shown["stderr"][k], shown["reach"][k], shown["unclear"][k]) == (None, None, 1)
+    assert "NaN" not in re.sub(r"<script>.*", "", page, flags=re.DOTALL)

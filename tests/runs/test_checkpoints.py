@@ -1,8 +1,9 @@
 """A run that is cut anywhere and goes on comes to the same bits; a damaged checkpoint is never believed."""
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ import pcwinter as pw
 from oracles import random_graph
 from pcwinter.estimation import estimator
 from pcwinter.estimation.estimator import Checkpoint, Sample
+from pcwinter.estimation.moments import Tally
 from pcwinter.estimation.stopping import at_most, converged, permutations, rank_stability
 from pcwinter.game.tree import LEVELS
 from pcwinter.runs.checkpoints import NAMES, Checkpoints, pack, unpack
+from pcwinter.runs.directory import RESULTS, CheckpointWarning
 from pcwinter.valuation import prepare
 
 pytestmark = pytest.mark.filterwarnings("ignore:the edges harm the model")
@@ -61,6 +64,37 @@ def test_a_run_with_other_sums_is_refused(tmp_path: Path) -> None:
         path.write_bytes(pack(replace(state, total=replace(state.total, levels=fewer)).checkpoint, about))
     with pytest.raises(ValueError, match="holds a run of another version"):
         pw.run(random_graph(3), tmp_path, head=HEAD, permutations=30, resume=True)
+
+
+def without_errors(tally: Tally) -> Tally:
+    """The tally as versions up to 0.2.0 stored it."""
+    levels = {name: replace(moments, visits=None) for name, moments in tally.levels.items()}
+    return replace(tally, levels=levels, squares={})
+
+
+@pytest.mark.parametrize("stop", [7, 20, 25])
+@pytest.mark.parametrize("options", [{"bootstrap": 5}, {"truncation": (0.5, 0.5), "remainder": "nobody"}], ids=str)
+def test_an_old_run_ends_with_the_same_bits(options: dict[str, Any], stop: int, tmp_path: Path) -> None:
+    """Checkpoints up to 0.2.0 lack visits, which are counted again; without sums of a bootstrap, a run starts over."""
+    pw.run(random_graph(3), tmp_path / "old", head=HEAD, permutations=stop, **options)
+    for path in tmp_path.glob("old/checkpoint*"):
+        with np.load(path) as archive:
+            about = str(archive["about"])
+        found = unpack(path.read_bytes(), about)
+        state = found.state and replace(found.state, total=without_errors(found.state.total))
+        part = found.part and without_errors(found.part)
+        path.write_bytes(pack(replace(found, state=state, part=part), about))
+    orders: list[int] = []
+    again = r"lack sums of the bootstrap\. .* continues from the beginning"
+    with pytest.warns(CheckpointWarning, match=again) if "bootstrap" in options else nullcontext():
+        old: dict[str, Any] = {**options, "progress": lambda now: orders.append(now.orders)}
+        pw.run(random_graph(3), tmp_path / "old", head=HEAD, permutations=30, resume=True, **old)
+    assert orders[0] == (10 if "bootstrap" in options else stop)
+    pw.run(random_graph(3), tmp_path / "new", head=HEAD, permutations=30, **options)
+    for name in RESULTS:
+        assert (tmp_path / "old" / name).read_bytes() == (tmp_path / "new" / name).read_bytes()
+    has_column = b"stderr_validation,stderr_total" in (tmp_path / "new" / "nodes.csv").read_bytes()
+    assert has_column == ("bootstrap" in options)
 
 
 @pytest.mark.parametrize(

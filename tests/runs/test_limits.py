@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import pcwinter as pw
@@ -18,8 +19,10 @@ from pcwinter import valuation
 from pcwinter.estimation import estimator
 from pcwinter.estimation.display import Display
 from pcwinter.game.problem import GraphGame
+from pcwinter.game.tree import LEVELS
 from pcwinter.runs import directory
 from pcwinter.runs.checkpoints import NAMES
+from pcwinter.valuation import BOOTSTRAPPED
 
 pytestmark = pytest.mark.filterwarnings("ignore:the edges harm the model")
 HEAD = pw.Ridge(penalty=0.3, bias=1.0, temperature=0.5)
@@ -80,6 +83,30 @@ def test_a_run_continues_inside_a_block(
     assert drawn[0] == stops[-1]  # no order is repeated
     pw.run(GRAPH, tmp_path / "peace", **OPTIONS, permutations=45)
     assert files(tmp_path / "run") == files(tmp_path / "peace")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("bootstrap", [0, 5])
+@pytest.mark.parametrize("metric", ["accuracy", "log-likelihood"])
+def test_visits_and_errors_continue_inside_a_block(
+    metric: str, bootstrap: int, workers: int, tick: Callable[[float], None], tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"head": HEAD, "metric": metric, "bootstrap": bootstrap}
+    options |= {"truncation": (0.8, 0.8), "remainder": "nobody"}
+    for orders in (1, 7, 13):
+        pw.run(GRAPH, tmp_path / "run", **options, max_seconds=orders * ORDER, resume=True)
+    cut = pw.run(GRAPH, tmp_path / "run", **options, permutations=16, resume=True, workers=workers)
+    whole = pw.run(GRAPH, tmp_path / "peace", **options, permutations=16)
+    assert files(tmp_path / "run") == files(tmp_path / "peace")
+    assert len(np.unique(whole.estimate.visits())) > 2
+    assert 0 < whole.players()["stderr"].isna().sum() < len(whole.players())
+    for level in ("player", *LEVELS):
+        np.testing.assert_array_equal(cut.estimate.visits(level), whole.estimate.visits(level))
+        np.testing.assert_array_equal(cut.estimate.stderr(level), whole.estimate.stderr(level))
+    assert cut.validation_stderr.keys() == whole.validation_stderr.keys() == set(BOOTSTRAPPED if bootstrap else ())
+    for level, spread in whole.validation_stderr.items():
+        assert (spread > 0).any()
+        np.testing.assert_array_equal(cut.validation_stderr[level], spread)
 
 
 def test_a_run_whose_time_is_over_stays_as_it_is(tick: Callable[[float], None], tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def text(table: "pd.DataFrame") -> str:
         if column.dtype == bool:
             shown[name] = column.map({True: "yes", False: ""})
         elif column.dtype.kind == "f":
-            shown[name] = column.map(FORMATS.get(str(name), "{:+.4f}").format)
+            shown[name] = column.map(FORMATS.get(str(name), "{:+.4f}").format).where(column.notna(), "unknown")
         elif column.dtype.kind in "iu":
             shown[name] = column.map("{:,}".format)
         else:

@@ -85,7 +85,7 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     type=click.Choice(METRICS),
     default="accuracy",
     show_default=True,
-    help="What to measure on the validation nodes.",
+    help="What to measure on the validation nodes; macro-f1 averages over the classes that occur among them.",
 )
 @click.option(
     "--orders",

@@ -16,15 +16,15 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from pcwinter._util.arrays import FloatArray, Incidence
+from pcwinter._util.arrays import BoolArray, FloatArray, Incidence, IntArray
 from pcwinter._util.checks import count, function, instance, one_of, whole_number
 from pcwinter._util.threads import one_thread
 from pcwinter.estimation.jobs import Interruptible, Late, Pool, blocks, never
 from pcwinter.estimation.moments import Moments, Tally
 from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.stopping import FIRST, WINDOW, Progress, Rule, Stage, stages, unheard
-from pcwinter.game.detail import make_parts
-from pcwinter.game.protocol import Detailed, Game, Order, Preparable, check_order, marginals
+from pcwinter.game.detail import make_parts, settle
+from pcwinter.game.protocol import Detailed, Game, Order, Preparable, check_order, marginals, null_players
 
 NOT_MET = "the limit of the stopping rule was reached, but its check did not stop the run: make limit and check agree"
 BLOCK = 10  # orders; divides WINDOW, and does not depend on the number of workers
@@ -52,9 +52,16 @@ class Estimate:
         return self._moments(level).mean(self.unit)
 
     def stderr(self, level: str = "player") -> FloatArray:
-        """Standard errors from the sampling of orders, for a `level` as in `mean`; 0 if all orders were enumerated."""
+        """Standard errors from the sampling of orders, for a `level` as in `mean`; 0 if all orders were enumerated.
+
+        NaN means unknown: truncated orders visited the players fewer than two times, and gave them no shares.
+        """
         moments = self._moments(level)
         return np.zeros(len(moments.total)) if self.exact else moments.stderr(self.unit)
+
+    def visits(self, level: str = "player") -> IntArray:
+        """Number of orders that visited each entry of a `level` as in `mean`, or gave it a share."""
+        return self._moments(level).known_visits()
 
     def _moments(self, level: str) -> Moments:
         return self.tally.levels[one_of("level", level, self.tally.levels)]
@@ -72,26 +79,49 @@ def tally(
         if not isinstance(game, Detailed):
             raise TypeError(f"{type(game).__name__} does not split utilities into parts: leave out the bootstrap")
         parts = make_parts(sp.csr_array(sp.vstack([levels[name] for name in detail])), game.n_parts)
-        if begin is not None:
-            parts.sums[:] = np.concatenate([begin.detail[name] for name in detail])
         walk = partial(game.walk, parts=parts)
-    total = None if begin is None else replace(begin, detail={})
+        sums, squares = np.zeros_like(parts.sums), np.zeros(len(parts.sums))
+        if begin is not None:
+            sums, squares = (np.concatenate([of[name] for name in detail]) for of in (begin.detail, begin.squares))
+    find_visited = visited_rows(game, levels)
+    total = None if begin is None else replace(begin, detail={}, squares={})
     for order in orders:
         check_order(game, order)
         walked = walk(order)
         steps = marginals(game, order, walked)
-        moments = {"player": Moments.of(steps)}
+        visited = find_visited(order)
+        moments = {"player": Moments.of(steps, visited.get("player"))}
         for name, matrix in levels.items():
-            moments[name] = Moments.of(np.asarray(matrix @ steps))
+            moments[name] = Moments.of(np.asarray(matrix @ steps), visited.get(name))
         one = Tally(moments, {}, int(order.visited.sum()), walked.evaluations, walked.baselines)
         total = one if total is None else total + one
+        if parts is not None:
+            settle(parts.sums, sums, squares)
     if total is None:
         raise ValueError("orders is empty: pass at least one order")
     if parts is None:
         return total
     ends = np.cumsum([levels[name].shape[0] for name in detail])
-    sums = dict(zip(detail, np.split(parts.sums, ends[:-1]), strict=True))
-    return replace(total, detail=sums)
+    by_level = [dict(zip(detail, np.split(array, ends[:-1]), strict=True)) for array in (sums, squares)]
+    return replace(total, detail=by_level[0], squares=by_level[1])
+
+
+def visited_rows(game: Game, levels: Levels) -> Callable[[Order], dict[str, BoolArray]]:
+    """A function that takes an order and says, by level, which rows it visits or gives a share; empty if all.
+
+    Null players need no visit, because their value is known.
+    """
+    live = ~null_players(game)
+    idle = {name: np.asarray(matrix @ live) == 0 for name, matrix in levels.items()}
+
+    def find(order: Order) -> dict[str, BoolArray]:
+        seen = order.credited(~live) & live
+        if (seen == live).all():
+            return {}
+        rows = {name: (np.asarray(matrix @ seen) > 0) | idle[name] for name, matrix in levels.items()}
+        return {"player": seen | ~live, **rows}
+
+    return find
 
 
 def block_of_orders(draw: Draw, seed: int, begin: int, end: int, late: Late = never) -> Iterable[Order]:
@@ -181,7 +211,7 @@ class Sample:
 
     def advance(self, state: State | None, block: Tally, seconds: float, setup: float = 0.0) -> State:
         """The state after one more block, which may have ended early."""
-        mine, unit = block.levels[self.watch], self.game.unit
+        mine, unit = replace(block.levels[self.watch], visits=None), self.game.unit  # halves need only their means
         cut = Checkpoint(state, block, seconds, setup) if block.orders < BLOCK else None
         if state is None:
             return State(block, (mine, None), (mine.mean(unit),), (np.inf,), seconds, setup, cut)
@@ -190,6 +220,31 @@ class Sample:
         recent = (*state.recent, total.levels[self.watch].mean(unit))[-WINDOW // BLOCK - 1 :]
         after = State(total, halves, recent, (), seconds, setup, cut)
         return replace(after, change=(*state.change, self.progress(after).change))
+
+    def with_visits(self, begin: Checkpoint) -> Checkpoint:
+        """The checkpoint with its visits, which versions up to 0.2.0 did not store."""
+        state, part = begin.state, begin.part
+        if state is not None:
+            state = replace(state, total=self._with_visits(state.total, 0))
+        if part is not None:
+            part = self._with_visits(part, begin.orders - part.orders)
+        return replace(begin, state=state, part=part)
+
+    def _with_visits(self, done: Tally, begin: int) -> Tally:
+        """The tally of the orders from `begin` on, with its visits. Orders are drawn again, not walked."""
+        first = next(iter(block_of_orders(self.draw, self.seed, 0, 1)))
+        if done.levels["player"].visits is not None or first.owner is not None or first.visited.all():
+            return done  # if the first order leaves nobody out, none does
+        find = visited_rows(self.game, self.levels)
+        visits = {name: np.zeros(len(moments.total), dtype=np.int64) for name, moments in done.levels.items()}
+        for order in block_of_orders(self.draw, self.seed, begin, begin + done.orders):
+            rows = find(order)
+            for name, counts in visits.items():
+                counts += rows.get(name, 1)
+        if (visits["player"] == done.orders).all():
+            return done  # only null players were left out
+        levels = {name: replace(moments, visits=visits[name]) for name, moments in done.levels.items()}
+        return replace(done, levels=levels)
 
     def progress(self, state: State) -> Progress:
         """What a stopping rule sees after a block."""
@@ -229,7 +284,7 @@ def states(
     when preparation began, by `time.perf_counter`; None does not count its time. `stage` is called with what happens
     before the first state.
     """
-    spent = Checkpoint(None, None, 0.0) if begin is None else begin
+    spent = Checkpoint(None, None, 0.0) if begin is None else sample.with_visits(begin)
 
     def setup() -> float:
         return spent.setup + (0.0 if began is None else time.perf_counter() - began)
@@ -240,10 +295,10 @@ def states(
             raise ValueError(
                 f"the run already has {begin.orders:,} orders, but the limit is now {limit:,}: raise the limit"
             )
-        if begin.part is not None:
-            state = sample.advance(done, begin.part, begin.seconds)
+        if spent.part is not None:
+            state = sample.advance(done, spent.part, spent.seconds)
         assert state is not None
-        state = replace(state, seconds=begin.seconds, setup=setup())
+        state = replace(state, seconds=spent.seconds, setup=setup())
         yield state
     stage("compiling")
     sample.prepare()
@@ -324,14 +379,25 @@ def _check_game(game: object) -> None:
         raise ValueError(f"game is {game!r}, expected a pcwinter.Game, with n_players, unit, empty and walk")
 
 
-def bootstrap_stderr(detail: FloatArray, orders: int, replicates: int, seed: int) -> FloatArray:
-    """(n,) standard deviation of the values over resampled validation nodes.
+def bootstrap_stderr(detail: FloatArray, squares: FloatArray, orders: int, replicates: int, seed: int) -> FloatArray:
+    """(n,) standard deviation of the values over resampled validation nodes, without the noise of the orders.
 
     `detail`, (n, v), holds sums over `orders` orders by validation node, so a replicate is one product with the counts
-    of a multinomial draw.
+    of a multinomial draw. The sums are themselves noisy, and that noise widens the replicates. Let x_ij belong to order
+    i and validation node j, centred over j. An unbiased estimate of the noise in
+
+        sum_j (sum_i x_ij)^2 / orders    is    (sum_ij x_ij^2 - sum_j (sum_i x_ij)^2 / orders) / (orders - 1).
+
+    `squares`, (n,), holds sum_ij x_ij^2. The noise is subtracted, down to 0 at most. One order does not show its noise,
+    so the result is then NaN.
     """
+    if orders < 2:
+        return np.full(len(detail), np.nan)
     v = detail.shape[1]
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
     counts = rng.multinomial(v, np.full(v, 1 / v), size=replicates)
     spread: FloatArray = np.std(detail @ (counts.T / (v * orders)), axis=1, ddof=1)
-    return spread
+    whole = detail.var(axis=1) * (v / orders)
+    noise = (squares - whole) / (orders - 1)
+    share = np.divide(noise, whole, out=np.zeros_like(whole), where=whole > 0)
+    return np.asarray(spread * np.sqrt(1 - np.clip(share, 0, 1)))

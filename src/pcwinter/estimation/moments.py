@@ -3,11 +3,11 @@
 Sums of players (nodes, edges) need separate moments, because the contributions in one order are correlated.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from pcwinter._util.arrays import FloatArray, UnitArray
+from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, UnitArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,30 +21,38 @@ class Moments:
     n: int
     total: UnitArray
     squares: UnitArray  # sum of x^2 for whole numbers, else sum of (x - mean)^2
+    visits: IntArray | None = None  # orders in which x is more than a 0 for players left out; None if these are all
 
     @staticmethod
-    def of(x: UnitArray) -> "Moments":
-        """Moments of one observation."""
-        return Moments(1, x, x * x if x.dtype.kind == "i" else np.zeros_like(x))
+    def of(x: UnitArray, visited: BoolArray | None = None) -> "Moments":
+        """Moments of one observation; where `visited` is False, x is 0 because the order left the players out."""
+        squares = x * x if x.dtype.kind == "i" else np.zeros_like(x)
+        return Moments(1, x, squares, None if visited is None else visited.astype(np.int64))
 
     def __add__(self, other: "Moments") -> "Moments":
         squares = self.squares + other.squares
         if squares.dtype.kind != "i":
             squares += (self.total / self.n - other.total / other.n) ** 2 * (self.n * other.n / (self.n + other.n))
-        return Moments(self.n + other.n, self.total + other.total, squares)
+        visits = None
+        if self.visits is not None or other.visits is not None:
+            visits = self.known_visits() + other.known_visits()
+        return Moments(self.n + other.n, self.total + other.total, squares, visits)
+
+    def known_visits(self) -> IntArray:
+        """Number of orders that say something about each entry: all, except with truncation and no shares."""
+        return np.full(len(self.total), self.n) if self.visits is None else self.visits
 
     def mean(self, unit: float) -> FloatArray:
         """Means in plain numbers."""
         return np.asarray(self.total / self.n * unit, dtype=np.float64)
 
     def stderr(self, unit: float) -> FloatArray:
-        """Standard errors of the means in plain numbers; NaN after a single order."""
-        if self.n < 2:
-            return np.full(len(self.total), np.nan)
+        """Standard errors of the means in plain numbers; NaN, for unknown, after fewer than two visits."""
         squares = self.squares
         if squares.dtype.kind == "i":
             squares = (self.n * squares - self.total * self.total) / self.n
-        return np.asarray(np.sqrt(squares / (self.n * (self.n - 1))) * unit, dtype=np.float64)
+        known = self.known_visits() >= 2
+        return np.asarray(np.where(known, np.sqrt(squares / (self.n * max(self.n - 1, 1))) * unit, np.nan))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +64,7 @@ class Tally:
     visited: int  # players that the orders visited, including null players
     evaluations: int
     baselines: int
+    squares: dict[str, FloatArray] = field(default_factory=dict)  # (rows,) spread of `detail`, see `settle`
 
     @property
     def orders(self) -> int:
@@ -69,4 +78,5 @@ class Tally:
             self.visited + other.visited,
             self.evaluations + other.evaluations,
             self.baselines + other.baselines,
+            {name: spread + other.squares[name] for name, spread in self.squares.items()},
         )

@@ -187,11 +187,11 @@ def converged(tolerance: float = 0.05, *, literal: bool = False) -> Rule:
 
 
 def largest_stderr(bound: float) -> Rule:
-    """Stop when no value has a standard error above `bound`."""
+    """Stop when no value has a standard error above `bound`; an unknown one (NaN) may be above it."""
     bound = number("largest_stderr", bound)
 
     def check(p: Progress) -> str | None:
-        largest = float(p.stderr.max())
+        largest = float(p.stderr.max())  # NaN if any is NaN
         return f"The largest standard error fell to {largest:.3g} (bound {bound:g})." if largest <= bound else None
 
     return Rule(check, settings={"largest_stderr": bound})

@@ -49,3 +49,25 @@ def credit(parts: Parts, players: IntArray, credited: BoolArray) -> None:
                 for i in range(n):
                     line[i] += (parts.fresh[i] - parts.last[i]) / sharing
     parts.last[:] = parts.fresh
+
+
+@compiled
+def settle(sums: FloatArray, total: FloatArray, squares: FloatArray) -> None:
+    """End an order: add its `sums`, (rows, v), to `total`, (rows, v), and set them to 0.
+
+    To `squares`, (rows,), add the sum over validation nodes of (x - mean of x)^2, where x are the sums of a row.
+    """
+    rows, n = sums.shape
+    for row in range(rows):
+        line, mean, spread, empty = sums[row], 0.0, 0.0, True
+        for i in range(n):
+            mean += line[i]
+            empty &= line[i] == 0
+        if empty:
+            continue
+        mean /= n
+        for i in range(n):
+            spread += (line[i] - mean) ** 2
+            total[row, i] += line[i]
+            line[i] = 0.0
+        squares[row] += spread

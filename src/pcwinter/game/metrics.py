@@ -129,7 +129,11 @@ def predictions(scores: FloatArray) -> IntArray:
 
 @compiled
 def _macro_f1(scores: FloatArray, ends: IntArray, tie: float) -> float:
-    """Mean of 2 tp / (predicted + true) over the classes that occur among the validation nodes."""
+    """Mean of 2 tp / (predicted + true) over the classes that occur among the validation nodes.
+
+    scikit-learn's `average="macro"` also counts classes that are only predicted, with 0. They would make the
+    denominator depend on the coalition, so they are left out here; pass it `labels=np.unique(y_true)` to compare.
+    """
     n_classes = scores.shape[0]
     hits = np.zeros(n_classes)
     predicted = np.zeros(n_classes)

@@ -132,6 +132,11 @@ class SetGame:
         return Walk(utility, credited, len(utility) - credited)
 
 
+def null_players(game: Game) -> BoolArray:
+    """(p,) players that are known never to change a utility."""
+    return game.null if isinstance(game, Nullable) else np.zeros(game.n_players, dtype=np.bool_)
+
+
 def marginals(game: Game, order: Order, walk: Walk) -> UnitArray:
     """(p,) marginal contribution of every player in one order, in units.
 
@@ -140,8 +145,7 @@ def marginals(game: Game, order: Order, walk: Walk) -> UnitArray:
     utility = walk.utility if float(game.empty).is_integer() else walk.utility.astype(np.float64)
     steps = order.steps()
     change = np.diff(utility, prepend=np.array([game.empty], dtype=utility.dtype))
-    null = game.null if isinstance(game, Nullable) else np.zeros(game.n_players, dtype=np.bool_)
-    credited = order.credited(null)[order.players]
+    credited = order.credited(null_players(game))[order.players]
     step = np.repeat(np.arange(len(change)), np.diff(steps))[credited]
     sharing = np.bincount(step, minlength=len(change))
     if (sharing > 1).any():

@@ -31,7 +31,7 @@ def page(run: Run) -> str:
         warnings=summary.warnings(run),
         numbers=summary.numbers(run, known),
         meaning="".join(f"<li>{escape(sentence)}</li>" for sentence in summary.meaning(run, known)),
-        distributions="".join(charts.distributions(run, known)),
+        distributions="".join(charts.distributions(known)),
         against=charts.against_degree(known) + charts.against_distance(known) + charts.against_class(known),
         convergence=charts.convergence(run),
         experiments_link='<a href="#experiments">Experiments</a>' if found else "",

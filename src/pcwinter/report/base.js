@@ -29,11 +29,12 @@ const firstNodes = (n) => (nodes.ahead ? `the ${counted(nodes.ahead, "labelled n
 const plain = (x, digits = decimals) => (x === null ? "–" : x.toFixed(digits));
 /** A value with its sign; the minus sign has the width of a plus sign. */
 const signed = (x, digits = decimals) => (x === null ? "–" : `${x > 0 ? "+" : x < 0 ? "−" : ""}${Math.abs(x).toFixed(digits)}`);
-const withError = (x, error, digits = decimals) => (error === null ? signed(x, digits) : `${signed(x, digits)} ± ${error.toFixed(digits)}`);
+/** A value with its standard error, which may be unknown; without one if the run has no errors at all. */
+const hasErrors = nodes.stderr.some((error) => error !== null);
+const withError = (x, error, digits = decimals) => (hasErrors ? `${signed(x, digits)} ± ${error === null ? "unknown" : error.toFixed(digits)}` : signed(x, digits));
 /** What the colour means, in words. */
 const verdict = (x) => (x > 0 ? "helps" : x < 0 ? "harms" : "no effect");
 const spoken = (x, unclear) => (unclear ? (x === 0 ? "unclear" : `${verdict(x)}, unclear`) : verdict(x));
-const pathUnclear = (path) => path.stderr !== null && path.stderr > 0 && Math.abs(path.value) <= 2 * path.stderr;
 const tone = (x) => (x > 0 ? "pos" : x < 0 ? "neg" : "");
 const className = (k) => classes[nodes.kind[k]];
 const short = (id) => (id.length > 24 ? `${id.slice(0, 23)}…` : id);

@@ -22,19 +22,17 @@ def figure(title: str, picture: str, caption: str = "") -> str:
     return f"<figure><figcaption><h3>{escape(title)}</h3></figcaption>{picture}{below}</figure>"
 
 
-def distributions(run: Run, known: Facts) -> list[str]:
+def distributions(known: Facts) -> list[str]:
     """Histograms of the values of labelled nodes, of other nodes, and of edges."""
-    stderr = run.nodes["stderr"].to_numpy(dtype=np.float64)
-    edge_stderr = run.edges["stderr"].to_numpy(dtype=np.float64)
     parts = [
-        ("Labelled nodes", known.value[known.labelled], stderr[known.labelled]),
-        ("Other nodes", known.value[~known.labelled], stderr[~known.labelled]),
-        ("Edges", known.edge_value, edge_stderr),
+        ("Labelled nodes", known.value[known.labelled], known.reach[known.labelled]),
+        ("Other nodes", known.value[~known.labelled], known.reach[~known.labelled]),
+        ("Edges", known.edge_value, known.edge_reach),
     ]
-    return [_histogram(title, value, error) for title, value, error in parts if len(value)]
+    return [_histogram(title, value, reach) for title, value, reach in parts if len(value)]
 
 
-def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
+def _histogram(title: str, value: FloatArray, reach: FloatArray) -> str:
     edges = _bins(value)
     changed = value[value != 0]
     inside = np.clip(changed, edges[0], edges[-1])
@@ -49,10 +47,10 @@ def _histogram(title: str, value: FloatArray, stderr: FloatArray) -> str:
         for k, end in enumerate(edges[1:].tolist())
         if counts[k]
     ]
-    has_errors = bool(np.isfinite(stderr).all() and stderr.any())
-    clear = np.abs(value) > 2 * stderr if has_errors else value != 0
+    has_errors = bool((reach > 0).any())
+    clear = np.abs(value) > reach if has_errors else value != 0  # False where the reach is NaN
     helps, harms = _count(clear & (value > 0), "helps", "help"), _count(clear & (value < 0), "harms", "harm")
-    by = " by more than two standard errors" if has_errors else ""
+    by = ", with 95% intervals that exclude zero" if has_errors else ""
     zeros = f"; {_count(value == 0, 'is', 'are')} exactly 0 and left out of the chart" if (value == 0).any() else ""
     beyond = " The outermost bars include all values beyond them." if not np.allclose(inside, changed, atol=0) else ""
     worth = f"Together they are worth {svg.signed(value.sum())}."

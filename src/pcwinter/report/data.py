@@ -59,13 +59,15 @@ def page_data(run: Run, known: Facts) -> dict[str, Any]:
         "distance": known.distance[rows].tolist(),
         "players": run.nodes["players"].to_numpy()[rows].tolist(),
     }
-    for name in ("value", "stderr", "value_path", "stderr_path", "stderr_validation"):
+    for name in ("value", "stderr", "value_path", "stderr_path", "stderr_validation", "stderr_total"):
         if name in run.nodes:
             nodes[name] = rounded(column(run.nodes, name)[rows], known.decimals)
     table: dict[str, Any] = {"of": m, **_ends(local[known.ends[edges]])}
-    for name in ("value", "stderr", "stderr_validation"):
+    for name in ("value", "stderr", "stderr_validation", "stderr_total"):
         if name in run.edges:
             table[name] = rounded(column(run.edges, name)[edges], known.decimals)
+    nodes["reach"] = rounded(known.reach[rows], known.decimals)
+    table["reach"] = rounded(known.edge_reach[edges], known.decimals)
     table["within_class"] = rounded(known.within_class[edges], known.decimals)
     table["unclear"] = known.edge_unclear[edges].astype(int).tolist()
     for name in ("root", "inner"):
@@ -165,6 +167,7 @@ def _players(run: Run, known: Facts, listed: IntArray) -> tuple[dict[str, Any], 
         "inner": inner.ravel(),
         "value": rounded(run.value[players[here]], digits),
         "stderr": rounded(run.stderr[players[here]], digits),
+        "unclear": known.player_unclear[players[here]].astype(int).tolist(),
         "null": np.bincount(place[known.own[run.null]] + 1, minlength=count + 1)[1:].tolist(),
         "left_roots": np.bincount(owner[first[left]], minlength=count).tolist(),
         "left_paths": np.bincount(owner[first[left]], weights=size[left], minlength=count).astype(int).tolist(),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import stdtrit
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
 from pcwinter.report.escape import visible
@@ -27,15 +28,18 @@ class Facts:
     degree: IntArray  # (n,) neighbours in the training graph
     distance: IntArray  # (n,) fewest steps from a labelled node
     value: FloatArray  # (n,)
-    unclear: BoolArray  # (n,) the value is within two standard errors of zero
+    reach: FloatArray  # (n,) half the width of the 95% interval around the value; NaN if unknown
+    unclear: BoolArray  # (n,) the interval contains zero or is unknown
     ends: IntArray  # (m, 2)
     edge_value: FloatArray  # (m,)
+    edge_reach: FloatArray  # (m,)
     edge_unclear: BoolArray  # (m,)
     within_class: FloatArray  # (m,) compared with the average edge of its class
     root: IntArray  # (p,) the labelled node where the player's path begins
     own: IntArray  # (p,) the node where it ends
     depth: IntArray  # (p,) steps on the path
     steps: IntArray  # (p, hops + 1) the path, padded with -1
+    player_unclear: BoolArray  # (p,)
     decimals: int  # digits after the point in the values of nodes and edges
 
 
@@ -50,6 +54,9 @@ def by_rows(run: Run) -> Facts:
     own = steps[np.arange(len(steps)), depth]
     distance = np.full(n, run.paths.shape[1])
     np.minimum.at(distance, own, depth)
+    value, edge_value = column(run.nodes, "value"), column(run.edges, "value")
+    reach = _reach(run, column(run.nodes, "stderr"), run.node_visits)
+    edge_reach = _reach(run, column(run.edges, "stderr"), run.edge_visits)
     known = (run.label >= 0) & (run.label < len(run.classes))
     return Facts(
         ids=[visible(name) for name in ids],
@@ -58,16 +65,19 @@ def by_rows(run: Run) -> Facts:
         labelled=distance == 0,
         degree=run.degree,
         distance=distance,
-        value=column(run.nodes, "value"),
-        unclear=_unclear(run.nodes),
+        value=value,
+        reach=reach,
+        unclear=_unclear(run, value, reach),
         ends=np.array(ends, dtype=np.int64).reshape(-1, 2),
-        edge_value=column(run.edges, "value"),
-        edge_unclear=_unclear(run.edges),
+        edge_value=edge_value,
+        edge_reach=edge_reach,
+        edge_unclear=_unclear(run, edge_value, edge_reach),
         within_class=run.edges_within_class(),
         root=steps[:, 0],
         own=own,
         depth=depth,
         steps=steps,
+        player_unclear=_unclear(run, run.value, _reach(run, run.stderr, run.visits)),
         decimals=_decimals(run),
     )
 
@@ -95,10 +105,19 @@ def column(table: "pd.DataFrame", name: str) -> FloatArray:
     return table[name].to_numpy(dtype=np.float64)
 
 
-def _unclear(table: "pd.DataFrame") -> BoolArray:
-    """Rows within two standard errors of zero; False without a standard error, and for an exact 0."""
-    value, stderr = np.abs(column(table, "value")), column(table, "stderr")
-    return np.asarray((stderr > 0) & (value <= 2 * stderr))
+def _reach(run: Run, stderr: FloatArray, visits: IntArray | None) -> FloatArray:
+    """Half the width of 95% intervals: the standard error times a quantile of Student's t.
+
+    An order counts as an observation if it visited the players, or gave them a share; `visits` is None if all did.
+    """
+    observed = np.asarray(run.story["permutations"] if visits is None else visits)
+    return np.asarray(stdtrit(np.maximum(observed - 1, 1), 0.975) * stderr)
+
+
+def _unclear(run: Run, value: FloatArray, reach: FloatArray) -> BoolArray:
+    """Rows whose interval contains zero or is unknown; none if the run has one order and no errors at all."""
+    unknown = np.isnan(reach) & (run.story["permutations"] > 1)
+    return np.asarray(unknown | ((reach > 0) & (np.abs(value) <= reach)))
 
 
 def _decimals(run: Run) -> int:

@@ -9,7 +9,7 @@ function playersOf(k) {
     for (let p = groups.first[g]; p < groups.first[g + 1]; p++) {
       const inner = groups.inner.slice(p * groups.width, (p + 1) * groups.width).filter((step) => step >= 0);
       const root = groups.root[g];
-      paths.push({ steps: root === k ? [k] : [root, ...inner, k], value: groups.value[p], stderr: groups.stderr[p] });
+      paths.push({ steps: root === k ? [k] : [root, ...inner, k], value: groups.value[p], stderr: groups.stderr[p], unclear: groups.unclear[p] });
     }
     found.push({ root: groups.root[g], total: groups.total[g], paths, count: groups.paths[g], rest: groups.rest[g] });
   }
@@ -27,7 +27,7 @@ function pathItem(path) {
   path.steps.forEach((step, k) => way.append(...(k ? [" → "] : []), nodeLink(step)));
   if (path.steps.length === 1) way.append(" itself");
   const digits = decimals + 1;
-  const figure = make("span", { class: "figure" }, make("span", { class: tone(path.value) }, spoken(path.value, pathUnclear(path))), ` ${withError(path.value, path.stderr, digits)}`);
+  const figure = make("span", { class: "figure" }, make("span", { class: tone(path.value) }, spoken(path.value, path.unclear)), ` ${withError(path.value, path.stderr, digits)}`);
   return make("li", {}, way, figure);
 }
 
@@ -52,7 +52,8 @@ function headline(table, k) {
   return make("p", { class: "big" }, withError(table.value[k], table.stderr[k]), " ", make("span", { class: tone(table.value[k]) }, spoken(table.value[k], table.unclear[k])));
 }
 
-const validation = (table, k) => (table.stderr_validation ? [["± validation", plain(table.stderr_validation[k])]] : []);
+const validation = (table, k) => [["± validation", table.stderr_validation], ["± total", table.stderr_total]]
+  .filter(([, errors]) => errors).map(([title, errors]) => [title, plain(errors[k])]);
 
 function nodePanel(k) {
   const found = playersOf(k);
@@ -112,6 +113,6 @@ function emptyPanel() {
   return [
     make("h3", {}, "Players that make up a value"),
     make("p", {}, "Choose a node in the graph, by its id, or in the table of nodes. This panel then shows the labelled nodes and paths through which it helps or harms the model."),
-    make("p", { class: "note" }, "A path begins at a labelled node. “Unclear” means that the value is within two standard errors of zero."),
+    make("p", { class: "note" }, "A path begins at a labelled node. “Unclear” means that the 95% interval of the value contains zero, or is unknown."),
   ];
 }

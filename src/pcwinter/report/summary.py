@@ -13,7 +13,7 @@ from pcwinter.runs.read import Run
 
 METRICS = {
     "accuracy": "accuracy on the validation nodes (0.01 is one percentage point)",
-    "macro-f1": "macro-averaged F1 score on the validation nodes",
+    "macro-f1": "macro-averaged F1 score on the validation nodes, over the classes that occur among them",
     "probability": "mean predicted probability of the true class, over the validation nodes",
     "log-likelihood": "mean log-likelihood of the true class, over the validation nodes",
 }
@@ -73,8 +73,12 @@ def meaning(run: Run, known: Facts) -> list[str]:
             "The number after ± is one standard error. It covers the sampling of orders only, not the choice of the "
             "validation nodes, the split or the head."
         )
+        if np.isnan([*run.nodes["stderr"], *run.edges["stderr"]]).any():
+            error += " It is unknown where fewer than two orders visited the players."
     if "stderr_validation" in run.nodes:
         error += " “± validation” is the standard error from the choice of the validation nodes."
+    if "stderr_total" in run.nodes:
+        error += " “± total” combines both."
     return [value, error, _sum(run, known)]
 
 

@@ -3,11 +3,11 @@
 const ROWS = 200;
 const tables = [];
 
-/** A small chart of a value, plus and minus two standard errors. All rows of a table share one scale. */
-function errorBar(value, stderr, reach) {
-  const x = (v) => (75 + (70 * Math.max(-reach, Math.min(reach, v))) / reach).toFixed(1);
+/** A small chart of a value and its 95% interval, value ± reach. All rows of a table share one scale, up to `end`. */
+function errorBar(value, reach, end) {
+  const x = (v) => (75 + (70 * Math.max(-end, Math.min(end, v))) / end).toFixed(1);
   const parts = [makeSvg("line", { x1: 75, x2: 75, y1: 0, y2: 16, class: "axis0" })];
-  if (stderr) parts.push(makeSvg("line", { x1: x(value - 2 * stderr), x2: x(value + 2 * stderr), y1: 8, y2: 8, class: "reach" }));
+  if (reach) parts.push(makeSvg("line", { x1: x(value - reach), x2: x(value + reach), y1: 8, y2: 8, class: "reach" }));
   parts.push(makeSvg("rect", { x: x(value) - 2.5, y: 4, width: 5, height: 8, class: value < 0 ? "point harms" : "point" }));
   return makeSvg("svg", { viewBox: "0 0 150 16", "aria-hidden": "true" }, ...parts);
 }
@@ -118,25 +118,27 @@ function markRows() {
 }
 
 function startTables() {
-  const reachOf = (part, n) => Math.max(...part.value.slice(0, n).map((v, k) => Math.abs(v) + 2 * (part.stderr[k] ?? 0)), 0) || 1;
+  const endOf = (part, n) => Math.max(...part.value.slice(0, n).map((v, k) => Math.abs(v) + (part.reach[k] ?? 0)), 0) || 1;
   const errors = (part) => (part.stderr.some((error) => error > 0)
-    ? ["The number after ± is one standard error. The bars extend two standard errors to each side.",
-      "A muted row marked “unclear” has a value within two standard errors of zero, so its sign may be due to chance."] : []);
+    ? ["The number after ± is one standard error. The bars are 95% intervals, from Student’s t distribution.",
+      "A muted row is marked “unclear” if its interval contains zero, so its sign may be due to chance.",
+      ...(part.stderr.includes(null) ? ["The error is unknown (–) where fewer than two orders visited the players; these rows are unclear, too."] : [])] : []);
   const listed = (n, of, thing, which) => (n < of ? [`This table lists ${which}, out of ${counted(of, thing)}. All are in ${thing}s.csv.`] : []);
   const download = "“Download CSV” saves all matching rows, with the numbers rounded as in the table.";
 
   const number = (part, name, title, show, start = false) => ({ title, key: (k) => part[name][k], right: true, start, cell: (k) => show(part[name][k]), csv: [[name, (k) => part[name][k]]] });
   const value = (part) => number(part, "value", "Value", signed, true);
   const error = (part) => number(part, "stderr", "±", plain);
-  const validationError = (part) => (part.stderr_validation ? [number(part, "stderr_validation", "± validation", plain)] : []);
+  const validationError = (part) => [["stderr_validation", "± validation"], ["stderr_total", "± total"]]
+    .filter(([name]) => part[name]).map(([name, title]) => number(part, name, title, plain));
   const whole = (name, title) => number(nodes, name, title, (n) => n.toLocaleString("en"));
   const effectOf = (part) => (k) => (part.unclear[k] ? "unclear" : verdict(part.value[k]));
   const effect = (part) => ({
     title: "Effect", key: effectOf(part), csv: [["effect", effectOf(part)]],
-    cell: (k) => (part.unclear[k] ? make("abbr", { title: "within two standard errors of zero" }, "unclear") : make("span", { class: tone(part.value[k]) }, verdict(part.value[k]))),
+    cell: (k) => (part.unclear[k] ? make("abbr", { title: "the 95% interval contains zero or is unknown" }, "unclear") : make("span", { class: tone(part.value[k]) }, verdict(part.value[k]))),
   });
 
-  const nodeReach = reachOf(nodes, nodes.listed);
+  const nodeEnd = endOf(nodes, nodes.listed);
   get("nodes-note").textContent = [
     ...listed(nodes.listed, nodes.of, "node", firstNodes(nodes.listed)), ...errors(nodes),
     "“Value of paths” counts all players whose path contains the node. “Distance” is the number of steps from the nearest labelled node.",
@@ -152,7 +154,7 @@ function startTables() {
       effect(nodes),
       { title: "Class", key: className, cell: className, csv: [["class", className]] },
       { title: "Labelled", key: (k) => nodes.labelled[k], cell: (k) => (nodes.labelled[k] ? "yes" : "no"), csv: [["labelled", (k) => (nodes.labelled[k] ? "True" : "False")]] },
-      { title: "Value with error bar", cell: (k) => errorBar(nodes.value[k], nodes.stderr[k], nodeReach) },
+      { title: "Value with error bar", cell: (k) => errorBar(nodes.value[k], nodes.reach[k], nodeEnd) },
       ...validationError(nodes),
       { ...number(nodes, "value_path", "Value of paths", signed), csv: ["value_path", "stderr_path"].map((name) => [name, (k) => nodes[name][k]]) },
       whole("degree", "Degree"), whole("distance", "Distance"), whole("players", "Players"),
@@ -169,7 +171,7 @@ function startTables() {
 
   const [a, b] = [(e) => edges.source[e], (e) => edges.target[e]];
   const count = edges.value.length;
-  const edgeReach = reachOf(edges, count);
+  const edgeEnd = endOf(edges, count);
   get("edges-note").textContent = [
     ...listed(count, edges.of, "edge", `the ${counted(count, "edge")} with the largest absolute value`), ...errors(edges),
     "“Within class” is the value of the edge compared with the average edge of its class. The class is that of the labelled nodes whose paths end with the edge.",
@@ -187,7 +189,7 @@ function startTables() {
       effect(edges),
       number(edges, "within_class", "Within class", signed),
       { title: "Classes", key: classesOf, cell: classesOf, csv: [["source_class", (e) => className(a(e))], ["target_class", (e) => className(b(e))]] },
-      { title: "Value with error bar", cell: (e) => errorBar(edges.value[e], edges.stderr[e], edgeReach) },
+      { title: "Value with error bar", cell: (e) => errorBar(edges.value[e], edges.reach[e], edgeEnd) },
       ...validationError(edges),
       { title: "In the graph", screen: true, cell: (e) => make("a", { href: "#graph", "aria-label": `Show edge ${nodes.id[a(e)]} – ${nodes.id[b(e)]} in the graph`, onclick: () => chooseEdge(e) }, "show") },
     ],

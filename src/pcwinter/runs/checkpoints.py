@@ -94,6 +94,7 @@ def _of_tally(prefix: str, tally: Tally) -> Arrays:
     arrays: Arrays = {
         f"{prefix}counts": np.array([tally.orders, tally.visited, tally.evaluations, tally.baselines]),
         **{f"{prefix}detail {name}": sums for name, sums in tally.detail.items()},
+        **{f"{prefix}squares {name}": squares for name, squares in tally.squares.items()},
     }
     for name, moments in tally.levels.items():
         arrays |= _of_moments(f"{prefix}level {name}", moments)
@@ -105,13 +106,18 @@ def _tally(arrays: Arrays, prefix: str) -> Tally | None:
         return None
     _, visited, evaluations, baselines = arrays[f"{prefix}counts"].tolist()
     levels = {name: _moments(arrays, f"{prefix}level {name}") for name in arrays["levels"].tolist()}
-    detail = {name: arrays[key] for name in levels if (key := f"{prefix}detail {name}") in arrays}
-    return Tally(levels, detail, visited, evaluations, baselines)
+    detail, squares = (
+        {name: arrays[key] for name in levels if (key := f"{prefix}{kind} {name}") in arrays}
+        for kind in ("detail", "squares")
+    )
+    return Tally(levels, detail, visited, evaluations, baselines, squares)
 
 
 def _of_moments(name: str, moments: Moments) -> Arrays:
-    return {f"{name} n": np.array(moments.n), f"{name} total": moments.total, f"{name} squares": moments.squares}
+    arrays = {f"{name} n": np.array(moments.n), f"{name} total": moments.total, f"{name} squares": moments.squares}
+    return arrays if moments.visits is None else {**arrays, f"{name} visits": moments.visits}
 
 
 def _moments(arrays: Arrays, name: str) -> Moments:
-    return Moments(int(arrays[f"{name} n"]), arrays[f"{name} total"], arrays[f"{name} squares"])
+    n, visits = int(arrays[f"{name} n"]), arrays.get(f"{name} visits")
+    return Moments(n, arrays[f"{name} total"], arrays[f"{name} squares"], visits)

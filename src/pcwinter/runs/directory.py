@@ -108,6 +108,8 @@ class Directory:
         found, complaints = self.checkpoints.load(_hash(there))
         if any(one.levels.keys() != {"player", *LEVELS} for one in (found.tallies if found else ())):
             raise ValueError(f"{self.out} holds a run of another version of pcwinter: choose another directory")
+        if any(one.detail.keys() != one.squares.keys() for one in (found.tallies if found else ())):
+            found, complaints = None, ["The checkpoints are of an older version and lack sums of the bootstrap."]
         self.done = int(record.get("permutations", 0))
         if (limit := stop.get("permutations", self.done)) < self.done:
             raise ValueError(
@@ -342,21 +344,24 @@ def _json(value: object) -> bytes:
 
 
 def _players(values: Values) -> bytes:
-    graph, tree = values.graph, values.tree
-    arrays = BytesIO()
-    np.savez_compressed(
-        arrays,
-        paths=tree.paths(),
-        null=values.null,
-        value=values.estimate.mean(),
-        stderr=values.estimate.stderr(),
-        number=tree.nodes,
-        label=graph.labels[tree.nodes],
-        degree=np.diff(graph.training.indptr)[tree.nodes],
-        classes=np.array(graph.classes),
-        change=values.estimate.change,
-    )
-    return arrays.getvalue()
+    graph, tree, done = values.graph, values.tree, values.estimate
+    arrays: dict[str, NDArray[Any]] = {
+        "paths": tree.paths(),
+        "null": values.null,
+        "value": done.mean(),
+        "stderr": done.stderr(),
+        "number": tree.nodes,
+        "label": graph.labels[tree.nodes],
+        "degree": np.diff(graph.training.indptr)[tree.nodes],
+        "classes": np.array(graph.classes),
+        "change": done.change,
+    }
+    if done.tally.levels["player"].visits is not None:
+        levels = {"visits": "player", "node_visits": "own", "edge_visits": "edge"}
+        arrays |= {name: done.visits(level) for name, level in levels.items()}
+    file = BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    return file.getvalue()
 
 
 def _versions() -> dict[str, str]:

@@ -53,6 +53,9 @@ class Run:
     value: FloatArray  # (p,) values of the players
     stderr: FloatArray  # (p,)
     change: FloatArray  # (blocks,) the convergence measure after each block of orders, infinite at first
+    visits: IntArray | None = None  # (p,) orders that visited the player; None if all orders count
+    node_visits: IntArray | None = None  # (n,)
+    edge_visits: IntArray | None = None  # (m,)
 
     def edges_within_class(self) -> FloatArray:
         """(m,) what every edge is worth compared with the average of its class; see `values.within_class`."""
