@@ -1,4 +1,4 @@
-"""Where the time of a ridge walk goes: python -m benchmarks.profile cora amazon-photo.
+"""Where the time of a ridge walk goes: python -m benchmarks.profile messages cora amazon-photo.
 
 Every part of a DFS walk is run separately, on the same order. Times are processor times, the minimum of a few runs. The
 floor is the time of the multiply-adds at the peak rate of this machine, measured in the same run on four lines of 512
@@ -9,21 +9,25 @@ double precision.
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import pcwinter as pw
 from benchmarks.machine import one_core
+from pcwinter._util.arrays import IntArray
 from pcwinter._util.compiled import compiled
 from pcwinter._util.threads import one_thread
 from pcwinter.game.coalitions.acting import begin_step, join
 from pcwinter.game.coalitions.records import LocalGraphs, State, empty_state
 from pcwinter.game.coalitions.row_updates import Moves, add_four, apply, no_moves, plan
+from pcwinter.game.problem import COALITIONS
 from pcwinter.heads.ridge.contiguous import condition
 from pcwinter.heads.ridge.counting import KEPT, largest_error, make_scores, score
 from pcwinter.heads.ridge.course import Row, Scores, Scoring
 from pcwinter.heads.ridge.head import RidgeWalker
+from pcwinter.heads.ridge.messages import add
 
 Array = np.ndarray[Any, Any]
 SECONDS = 2.0  # least time for every part
@@ -32,13 +36,14 @@ SECONDS = 2.0  # least time for every part
 def main() -> None:
     """Print one table per dataset."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("coalition", choices=COALITIONS)
     parser.add_argument("datasets", nargs="+", choices=list(pw.DATASETS))
     options = parser.parse_args()
     with one_core(), one_thread():
         rates = {precision: _rate(precision) for precision in ("float32", "float64")}
         print("10^9 multiply-adds per second:", ", ".join(f"{name} {rate:.1f}" for name, rate in rates.items()))
         for name in options.datasets:
-            _profile(name, rates)
+            (_profile_messages if options.coalition == "messages" else _profile)(name, rates)
 
 
 def _profile(name: str, rates: dict[str, float]) -> None:
@@ -54,7 +59,8 @@ def _profile(name: str, rates: dict[str, float]) -> None:
     t, b = len(trees), len(walker.to_nodes)
     evaluations = game.walk(order).evaluations
     products = walker.products(0, n)
-    white, finished, finished_labels = walker._solve(trees)
+    everybody = np.arange(0)  # of whom all are solved in this game
+    white, finished, finished_labels = walker._solve(trees, everybody)
     rounded: Array = finished.astype(np.float32)
     room: Array = np.empty((len(white), n), dtype=np.float32)
 
@@ -96,7 +102,7 @@ def _profile(name: str, rates: dict[str, float]) -> None:
     }
     solving = (t**3 / 6 + t * t / 2 * (b + n)) / evaluations
     parts = [
-        ("factor of the finished rows, and solves", each(lambda: walker._solve(trees)), solving, "float64"),
+        ("factor of the finished rows, and solves", each(lambda: walker._solve(trees, everybody)), solving, "float64"),
         ("conditioning the lines of nodes", each(lambda: _condition(*conditioned)), nodes * n / evaluations, "float32"),
         ("players join", joined, 0.0, ""),
         ("planning the moves", planned - joined, 0.0, ""),
@@ -111,10 +117,78 @@ def _profile(name: str, rates: dict[str, float]) -> None:
             "float32",
         ),
     ]
-    total = each(lambda: game.walk(order))
-    print(
-        f"\n{name}, {title}: {evaluations:,} evaluations, {t} labelled nodes, {b - 1:,} nodes, {n:,} validation nodes\n"
-    )
+    about = f"{name}, {title}: {evaluations:,} evaluations, {t} labelled nodes, {b - 1:,} nodes, {n:,} validation nodes"
+    _print(about, parts, each(lambda: game.walk(order)), rates)
+
+
+def _profile_messages(name: str, rates: dict[str, float]) -> None:
+    graph = pw.load(name)
+    tree = pw.contribution_tree(graph)
+    game, title, _ = pw.graph_game(graph, tree, coalition="messages")
+    walker = game.walker
+    assert isinstance(walker, RidgeWalker)
+    local, n, c = walker.problem.local, len(walker.problem.targets), walker.problem.n_classes
+    products = walker.products(0, n)
+    for truncation in ((), pw.DATASETS[name].truncation):
+        order = pw.sampler(tree, "dfs", truncation)(np.random.default_rng(0))
+        steps = order.steps()
+        sequence = local.tree[order.players]
+        trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]
+        walk = game.walk(order)
+        evaluations, t = walk.evaluations + walk.baselines, len(trees)
+        plan = walker._plan(order, steps, False)
+        used = np.unique(plan.row[: plan.end[-1]])
+        white, finished, finished_labels = walker._solve(trees, used)
+        rounded: Array = finished.astype(np.float32)
+        room: Array = np.empty((len(white), n), dtype=np.float32)
+        sums = walker._sum_products(0, n, room.dtype)
+        first = np.flatnonzero(np.r_[True, sequence[steps[1:-1]] != sequence[steps[:-2]], True])
+        ends = plan.end[first]
+        rows, seen = 0, dict[int, int]()
+        for i in range(t):
+            for row in set(plan.row[ends[i] : ends[i + 1]].tolist()):
+                rows += i - seen.get(row, 0)
+                seen[row] = i
+        scores = make_scores(walker.ends, room)
+        known = Row(
+            np.ones(1), np.zeros(1), used[:1], products, np.zeros(0), finished, np.empty((KEPT, 1)), np.full(KEPT, -1)
+        )
+        scoring = Scoring(0, walker.ends, 1.0, walker.tie, 0.0, largest_error(products))
+        moved = (plan.row, plan.weight, ends[-1])
+        conditioned = (plan.row, ends, products, sums, white.copy(), rounded, finished_labels, room)
+        slopes = np.linspace(-1, 1, c)
+        additions, whole = ends[-1] / evaluations, {"trees": trees, "some": used}
+
+        def each(run: Callable[[], object], evaluations: int = evaluations) -> float:
+            return 1e6 * _least(run) / evaluations
+
+        _condition_planned(*conditioned)  # so that all lines are numbers
+        half = c + t // 2
+        parts = [
+            ("planning", each(partial(walker._plan, order, steps, False)), 0.0, ""),
+            (
+                "factor of the finished rows, and solves",
+                each(partial(walker._solve, **whole)),
+                (t**3 / 6 + t * t / 2 * (len(used) + n)) / evaluations,
+                "float64",
+            ),
+            ("conditioning lines", each(partial(_condition_planned, *conditioned)), rows * n / evaluations, "float32"),
+            ("adding lines", each(partial(_add_lines, *moved, room, n)), additions * n, "float32"),
+            ("adding whitened lines", each(partial(_add_lines, *moved, white, half)), additions * half, "float64"),
+            (
+                "counting correct predictions",
+                each(partial(_count, scoring, scores, room, slopes, known, evaluations)),
+                float(n * c),
+                "float32",
+            ),
+        ]
+        truncated = f", truncation {'-'.join(map(str, truncation))}" if truncation else ""
+        about = f"{name}, messages, {title}{truncated}: {evaluations:,} evaluations, {additions:.2f} additions each"
+        _print(about, parts, each(partial(game.walk, order)), rates)
+
+
+def _print(about: str, parts: list[tuple[str, float, float, str]], total: float, rates: dict[str, float]) -> None:
+    print(f"\n{about}\n")
     print("| part | us per evaluation | multiply-adds | floor, us |\n| --- | --: | --: | --: |")
     for title, microseconds, work, precision in parts:
         floor = f"{work / rates[precision] / 1e3:.2f}" if work else ""
@@ -200,7 +274,31 @@ def _condition(
     done = np.full(len(products), -1)
     for i in range(len(trees)):
         nodes = basis[local.begin[trees[i]] : local.begin[trees[i] + 1]]
-        condition(nodes, i, products, white, finished, finished_labels, lines, done)
+        condition(nodes, i, products, lines[:0], white, finished, finished_labels, lines, done)
+
+
+@compiled
+def _condition_planned(
+    row: IntArray,
+    ends: IntArray,
+    products: Array,
+    sums: Array,
+    white: Array,
+    finished: Array,
+    finished_labels: Array,
+    lines: Array,
+) -> None:
+    done = np.full(len(products) + len(sums), -1)
+    for i in range(len(ends) - 1):
+        nodes = np.unique(row[ends[i] : ends[i + 1]])
+        condition(nodes, i, products, sums, white, finished, finished_labels, lines, done)
+
+
+@compiled
+def _add_lines(row: IntArray, weight: Array, n: int, lines: Array, width: int) -> None:
+    line = np.zeros(width, dtype=lines.dtype)
+    for k in range(n):
+        add(line, lines[row[k], :width], weight[k])
 
 
 @compiled

@@ -56,7 +56,7 @@ def measure(name: str, coalition: str) -> None:
                 value = marginals(game, order, walk) * game.unit
                 totals[k] = np.add.reduceat(value, tree.roots)
                 for level, matrix in levels.items():
-                    found[level][k] = matrix @ value
+                    found[level][k] = np.asarray(matrix @ value)
         costs.append(float(np.median(times)))
     full, cheap = costs
     print(

@@ -81,7 +81,7 @@ def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
         keep = sp.diags_array(~np.isin(np.arange(graph.n_nodes), hidden) * 1.0)
         edges = sp.csr_array(keep @ graph.adjacency @ keep)
         edges.eliminate_zeros()
-        named = {"ids": graph.ids, "classes": graph.classes, "name": graph.name}
-        return Graph(edges, graph.features, graph.labels, train, val, shown, **named)
+        whole, names = (edges, graph.features, graph.labels), graph.classes
+        return Graph(*whole, train, val, shown, ids=graph.ids, classes=names, name=graph.name)
 
     return without(test, choice), without(choice, test)

@@ -102,13 +102,13 @@ class RidgeWalker:
         complete = problem.complete
         scale = np.sqrt(inverse_norm(complete))
         nodes, self.basis = np.unique(local.node, return_inverse=True)
-        active = np.unique(problem.features[nodes].indices)
+        active = np.unique(problem.features[nodes].indices).astype(np.int64)
         self.features: Sparse = sp.csr_array(problem.features[nodes][:, active] * scale)
         self.rows: Sparse = sp.csr_array(complete[:, active] * scale)
         self.validation: Sparse = sp.csr_array(problem.rows[:, active] * scale)
         self.place = np.arange(len(local.node)) - np.repeat(local.begin[:-1], np.diff(local.begin))
         self.ends = class_ends(problem.targets, problem.n_classes)
-        self.sums, self.sum_rows = self._sum_features(nodes, active, scale)
+        self.sums, self.sum_rows = self._sum_features(len(nodes), active, scale)
         width = len(active)
         self.primal = width + 1 < len(problem.labels) if primal is None else primal
         self.memory = memory
@@ -142,14 +142,14 @@ class RidgeWalker:
                 self.coordinates[: len(nodes)] = self.features.toarray()
                 self.coordinates[len(nodes) + room - self.sums.shape[0] :] = self.sums.toarray()
 
-    def _sum_features(self, nodes: IntArray, active: IntArray, scale: float) -> tuple[Sparse, IntArray]:
+    def _sum_features(self, n_nodes: int, active: IntArray, scale: float) -> tuple[Sparse, IntArray]:
         """Features of the T_w of the message game, and (m,) the place of each slot's T_w after nodes and constant."""
         local, problem = self.problem.local, self.problem
         if not len(local.weight):
             return sp.csr_array((0, len(active))), np.empty(0, dtype=np.int64)
         which = np.unique(local.node[local.slot[local.reach > 0]])
         row = np.full(problem.n_nodes, -1)
-        row[which] = len(nodes) + 1 + np.arange(len(which))
+        row[which] = n_nodes + 1 + np.arange(len(which))
         between = sp.csr_array(problem.step - sp.diags_array(problem.step.diagonal()))[which]
         return sp.csr_array((between @ problem.features)[:, active] * scale), row[local.node]
 

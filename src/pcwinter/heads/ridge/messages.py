@@ -30,7 +30,8 @@ def dot(x: FloatArray, y: FloatArray) -> float:
 
 
 @inlined
-def _add(to: FloatArray, line: FloatArray, weight: float) -> None:
+def add(to: FloatArray, line: FloatArray, weight: float) -> None:
+    """Add `weight` times a line."""
     rate = to.dtype.type(weight)
     for i in range(len(to)):
         to[i] += rate * line[i]
@@ -58,8 +59,8 @@ def walk_messages(course: Course, first: int, last: int, opened: Opened, scores:
         if plan.changed[step]:
             for k in range(plan.end[step], plan.end[step + 1]):
                 source, weight = plan.row[k], plan.weight[k]
-                _add(line, lines[source], weight)
-                _add(white, whites[source], weight)
+                add(line, lines[source], weight)
+                add(white, whites[source], weight)
                 norm += _move(local, begin, plan.player[k], weight, kernel, source, opened.square, weights, sums)
             now = plan.scale[step]
             scale[0] = now
@@ -106,5 +107,5 @@ def _move(
     if not square:
         x = kernel[source]
         change = weight * (2 * dot(sums, x) + weight * dot(x, x))
-        _add(sums, x, weight)
+        add(sums, x, weight)
     return change
