@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from pcwinter.graph.splits import random_split
+import pcwinter as pw
+from pcwinter.graph.splits import choice_split, random_split
 
 
 def test_a_random_split_has_the_shape_asked_for() -> None:
@@ -45,3 +46,29 @@ def test_every_labelled_node_is_as_likely_in_a_random_split() -> None:
 def test_a_split_that_cannot_be_drawn(labels: list[int], size: int, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         random_split(labels, per_class=size, val=2, test=1, seed=0)
+
+
+def test_a_choice_part_shares_nothing_with_the_other_parts_or_the_public_test_nodes() -> None:
+    graph = pw.load("demo")
+    choosing, confirming = choice_split(graph, seed=3)
+    parts = [choosing.train, choosing.val, choosing.test, confirming.test]
+    assert [len(part) for part in parts] == [140, 500, 500, 1000]
+    assert np.unique(np.concatenate(parts)).size == 2140
+    assert not np.isin(choosing.test, graph.test).any()
+    assert np.isin(confirming.test, graph.test).any()  # only the choice part keeps away from them
+    assert np.bincount(graph.labels[choosing.train]).tolist() == [20] * 7
+    for part in ("train", "val"):
+        np.testing.assert_array_equal(getattr(choosing, part), getattr(confirming, part))
+    assert (choosing.training != confirming.training).nnz == 0
+    assert (choosing.validation != confirming.validation).nnz == 0
+    inside = graph.adjacency[choosing.test][:, choosing.test]
+    assert choosing.testing.nnz == inside.nnz > 0
+    assert choosing.training[confirming.test].nnz == choosing.training[choosing.test].nnz == 0
+
+
+def test_a_choice_part_is_a_function_of_its_seed() -> None:
+    graph = pw.load("demo")
+    first, same, other = (choice_split(graph, seed)[0] for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.test, same.test)
+    np.testing.assert_array_equal(first.train, same.train)
+    assert not np.array_equal(first.test, other.test)

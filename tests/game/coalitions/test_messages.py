@@ -26,10 +26,13 @@ def test_weights_are_those_of_walks_that_rest(theta: tuple[float, ...], seed: in
     step = (graph.training.toarray() + np.eye(graph.n_nodes)) * rng.random((graph.n_nodes, graph.n_nodes))
     step[np.diag_indices(graph.n_nodes)] *= rng.random(graph.n_nodes) < 0.4
     tree = contribution_tree(graph, len(theta) - 1)
-    weights = message_weights(tree, sp.csr_array(step), theta)
+    weights, reach = message_weights(tree, sp.csr_array(step), theta)
     expected = [walks_that_rest(step, root, theta) for root in graph.train.tolist()]
     for path, tree_number, weight in zip(paths_of(tree), tree.tree, weights, strict=True):
         assert weight == pytest.approx(expected[tree_number].get(path, 0.0), rel=1e-12, abs=1e-15)
+    leaf = np.flatnonzero(tree.depth == tree.hops)
+    edge = step[tree.node[tree.parent[leaf]], tree.node[leaf]]
+    np.testing.assert_allclose(weights[leaf], reach[tree.parent[leaf]] * edge, rtol=1e-12)
     if seed == 1 and theta == (0.0, 0.0, 1.0):  # some players of weight 0 have descendants of more
         assert (weights[tree.parent[tree.parent >= 0]] == 0)[weights[tree.parent >= 0] > 0].any()
 
