@@ -1,5 +1,7 @@
 """The whole flow on small graphs: exact values, convergence, bootstrap, warnings, bad requests."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,6 +11,7 @@ from oracles import make_graph, random_graph
 from pcwinter.game.detail import make_parts
 from pcwinter.game.orders import FAMILIES, count_orders
 from pcwinter.game.tree import contribution_tree
+from pcwinter.valuation import prepare
 
 RIDGE = pw.Ridge(penalty=0.3, bias=1.0, temperature=0.5)
 EXACT = {  # few orders in every family
@@ -213,3 +216,38 @@ def test_exact_values_without_edges_are_those_of_shapley() -> None:
             joined = inside | (np.arange(4) == p)
             shapley[p] += weight * (game.utility(joined) - game.utility(inside))
     np.testing.assert_allclose(values, shapley, atol=1e-10)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "macro-f1", "log-likelihood"])
+@pytest.mark.parametrize("head", [RIDGE, pw.Softmax(epochs=5)])
+@pytest.mark.parametrize("orders", ["dfs", "free"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_empty_coalition_may_predict_the_best_constant(metric: str, head: pw.Ridge, orders: str) -> None:
+    graph = make_graph([(0, 2), (0, 3), (1, 2)], [0, 1], n_val=9)  # five of class 0, four of class 1
+    options: dict[str, Any] = {"hops": 1, "head": head, "metric": metric, "orders": orders, "permutations": 20}
+    values = pw.value(graph, empty="constant", **options)
+    five = 5 / 9
+    best = {
+        "accuracy": five,
+        "macro-f1": 2 * five / (1 + five) / 2,
+        "log-likelihood": five * np.log(five) + (1 - five) * np.log(1 - five),
+    }
+    assert values.utility_empty == pytest.approx(best[metric])
+    assert values.nodes()["value"].sum() == pytest.approx(values.utility_full - values.utility_empty, abs=1e-12)
+    assert values.utility_full == pw.value(graph, **options).utility_full
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "log-likelihood"])
+@pytest.mark.parametrize("truncation", [(), (0.5, 0.5)])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_details_by_validation_node_add_up_with_shares_and_a_constant(
+    metric: str, truncation: tuple[float, ...]
+) -> None:
+    graph = random_graph(3, n=12, probability=0.4, n_val=20)
+    request = pw.Request(head=RIDGE, metric=metric, truncation=truncation, empty="constant", bootstrap=5)
+    valuation = prepare(graph, request)
+    for state in valuation.states(10, 1):
+        total = state.total
+        for level in ("own", "path", "edge"):
+            parts = total.detail[level].sum(axis=1) * (1 if metric == "accuracy" else 1 / 20)
+            np.testing.assert_allclose(parts, total.levels[level].total, atol=1e-9)

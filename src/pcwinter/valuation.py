@@ -43,6 +43,7 @@ def value(
     orders: str = "dfs",
     truncation: Truncation = (),
     remainder: str | None = None,
+    empty: str = "nothing",
     permutations: int | None = None,
     max_permutations: int | None = None,
     tolerance: float | None = None,
@@ -70,6 +71,7 @@ def value(
     - `orders`: "dfs" (PC-Winter), "level", "precedence" or "free" (Shapley).
     - `truncation`: the share of children that join silently at each depth, such as (0.5, 0.7); none by default.
     - `remainder`: who gets what silent players change, they themselves ("silent", the default) or "nobody" (the paper).
+    - `empty`: what the empty coalition scores, that of predicting "nothing" (accuracy 0), or of the best "constant".
     - `seed`: seed of the orders.
     - `bootstrap`: number of resamplings of the validation nodes, for `stderr_validation`; 0 for none.
 
@@ -99,6 +101,7 @@ def value(
         orders=orders,
         truncation=truncation,
         remainder=remainder,
+        empty=empty,
         seed=seed,
         bootstrap=bootstrap,
     )
@@ -129,6 +132,7 @@ def exact_value(
     orders: str = "dfs",
     truncation: Truncation = (),
     remainder: str | None = None,
+    empty: str = "nothing",
     max_orders: int = 100_000,
 ) -> Values:
     """Exact values of `graph` from all permissible orders; for the smallest graphs only.
@@ -145,6 +149,7 @@ def exact_value(
         orders=orders,
         truncation=truncation,
         remainder=remainder,
+        empty=empty,
         exact=True,
     )
     check_graph(graph)
@@ -222,7 +227,7 @@ def prepare(graph: Graph, request: Request, *, max_players: int = MAX_PLAYERS, m
     """Build the tree and the game, and calibrate the head. `memory` is in bytes; None sets no limit."""
     began = time.perf_counter()
     tree = contribution_tree(graph, request.hops, max_players=max_players)
-    asked = (str(request.coalition), request.theta)
+    asked = (str(request.coalition), request.theta, request.empty)
     game, head, calibration = graph_game(graph, tree, request.head or "ridge", request.metric, memory, *asked)
     sample = Sample(
         game,

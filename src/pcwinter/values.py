@@ -11,7 +11,7 @@ from pcwinter._util.checks import count, one_of, whole_number
 from pcwinter.estimation.estimator import Estimate
 from pcwinter.game.metrics import find_metric
 from pcwinter.game.orders import REMAINDERS, Truncation, check_truncation
-from pcwinter.game.problem import COALITIONS, check_theta
+from pcwinter.game.problem import COALITIONS, EMPTY, check_theta
 from pcwinter.game.tree import ContributionTree
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.calibration import Calibration
@@ -42,6 +42,7 @@ class Request:
     orders: str = "dfs"
     truncation: Truncation = ()
     remainder: str | None = None
+    empty: str = "nothing"
     seed: int = 0
     bootstrap: int = 0
     exact: bool = False  # all orders are enumerated, so no seed is needed
@@ -60,6 +61,7 @@ class Request:
         check_head(self.head)
         coalition = one_of("coalition", self.coalition, COALITIONS)
         one_of("remainder", self.remainder, REMAINDERS)
+        one_of("empty", self.empty, EMPTY)
         object.__setattr__(self, "theta", check_theta(hops, coalition, self.theta))
         metric = find_metric(self.metric)
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
@@ -88,6 +90,7 @@ class Request:
             "orders": self.orders,
             "truncation": list(self.truncation),
             **({"remainder": self.remainder} if self.truncation else {}),
+            **({"empty": self.empty} if self.empty != "nothing" else {}),
             **({} if self.exact else {"seed": self.seed, "bootstrap": self.bootstrap}),
         }
 

@@ -10,7 +10,9 @@ from pcwinter.experiments import EXPERIMENTS
 from pcwinter.experiments.curves import WHICH
 from pcwinter.experiments.judge import ON
 from pcwinter.game import orders
+from pcwinter.game.problem import COALITIONS, EMPTY
 from pcwinter.graph.features import NORMALIZATIONS
+from pcwinter.values import PRESETS
 
 
 def test_the_lists_of_the_command_line_are_those_of_the_library() -> None:
@@ -18,6 +20,10 @@ def test_the_lists_of_the_command_line_are_those_of_the_library() -> None:
     assert set(choices.METRICS) == set(pw.METRICS)
     assert set(choices.FEATURES) == set(NORMALIZATIONS)
     assert set(choices.ORDERS) == set(orders.FAMILIES)
+    assert choices.REMAINDERS == orders.REMAINDERS
+    assert choices.COALITIONS == COALITIONS
+    assert choices.EMPTY == EMPTY
+    assert set(choices.PRESETS) == set(PRESETS)
     assert choices.WHICH == WHICH
     assert choices.ON == ON
     assert set(choices.EXPERIMENTS) == {name.split()[0] for name in EXPERIMENTS} | {"all"}

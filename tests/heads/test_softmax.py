@@ -11,11 +11,12 @@ from pcwinter.experiments.judge import judge
 from pcwinter.game.detail import make_parts
 from pcwinter.game.metrics import METRICS
 from pcwinter.game.orders import FAMILIES, sampler
-from pcwinter.game.problem import make_problem
+from pcwinter.game.problem import COALITIONS, make_problem
 from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph
 from pcwinter.heads import softmax
 from pcwinter.heads.softmax import PAPER, Softmax, SoftmaxWalker, softmax_for
+from pcwinter.valuation import exact_value
 from torch_loop import torch_loop
 
 RECIPE = Softmax(0.1, 40, 5e-4)
@@ -115,3 +116,28 @@ def test_a_public_graph_has_the_parameters_of_the_paper() -> None:
 def test_the_judge_needs_test_nodes() -> None:
     with pytest.raises(ValueError, match="no test nodes"):
         judge(random_graph(1))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("coalition", COALITIONS)
+def test_the_utility_depends_on_the_coalition_alone(family: str, coalition: str) -> None:
+    """To the last bit: in the walk, whatever the order, and from scratch."""
+    graph = random_graph(5, n=9, probability=0.4, n_train=3, n_classes=3, n_val=20)
+    tree = contribution_tree(graph, 2)
+    walker = SoftmaxWalker(make_problem(graph, tree, coalition), RECIPE, METRICS["log-likelihood"])
+    order = FAMILIES[family](tree, np.random.default_rng(3))
+    utility, inside = walker.walk(order).utility, np.zeros(tree.n_players, dtype=bool)
+    for k in range(0, tree.n_players, 9):
+        inside[order.players[: k + 1]] = True
+        assert utility[k] == walker.utility(inside)
+
+
+@pytest.mark.filterwarnings("ignore:the model")
+def test_exact_values_add_up_where_all_gradients_are_zero() -> None:
+    """Four nodes with the same features and four classes: nothing can be learnt from all of them."""
+    labels = [0, 1, 2, 3, *range(4), *range(4)]
+    features = np.vstack([np.full((4, 3), 0.3), np.random.default_rng(0).random((8, 3))])
+    graph = Graph([], features, labels, train=[0, 1, 2, 3], val=range(4, 12))
+    values = exact_value(graph, hops=1, head=Softmax(0.1, 200, 0.0))
+    assert values.utility_full == 2 / 8  # all are tied, so the first class wins
+    assert values.nodes()["value"].sum() == pytest.approx(values.utility_full - values.utility_empty, abs=1e-12)

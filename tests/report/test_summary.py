@@ -55,7 +55,7 @@ def test_the_figures_at_the_top(run: Run) -> None:
 def test_the_sentences_of_special_runs(tmp_path: Path) -> None:
     truncated = report.page(small_run(tmp_path / "a", truncation=(0.5, 0.5), remainder="nobody"))
     assert "truncated (0.5, 0.5)" in truncated
-    assert "not add up" not in report.page(small_run(tmp_path / "d", truncation=(0.5, 0.5)))
+    assert "not add up" not in report.page(small_run(tmp_path / "shared", truncation=(0.5, 0.5)))
     assert "do not add up" in truncated
     assert "do not add up" not in report.page(small_run(tmp_path / "d", truncation=(0.0, 0.0)))
     exact = report.page(small_run(tmp_path / "b", pw_graph(), exactly=True))

@@ -14,6 +14,7 @@ from click.shell_completion import CompletionItem
 from pcwinter.cli.choices import (
     COALITIONS,
     DATASETS,
+    EMPTY,
     FEATURES,
     METRICS,
     ORDERS,
@@ -104,6 +105,13 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     type=click.Choice(REMAINDERS),
     show_default="silent",
     help="Who gets what silent players change: they themselves, in equal shares, or nobody, as in the paper.",
+)
+@click.option(
+    "--empty",
+    type=click.Choice(EMPTY),
+    default="nothing",
+    show_default=True,
+    help="Score of the empty coalition: that of no prediction (accuracy 0), or of the best constant prediction.",
 )
 @click.option(
     "--permutations", type=int, metavar="N", help="Draw exactly N orders, whether the values have converged or not."

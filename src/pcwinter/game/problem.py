@@ -33,6 +33,7 @@ class Problem:
     null: BoolArray  # (p,) players that can never change a utility
     rows: Sparse  # (v, d) representations of the validation nodes, sorted by class
     targets: IntArray  # (v,) their classes, ascending
+    empty: str = "nothing"  # what the empty coalition predicts, one of EMPTY
 
     def training_rows(self, coefficient: FloatArray) -> Sparse:
         """(t, d) rows of all roots, from the coefficients of their slots; zero for absent roots."""
@@ -47,6 +48,27 @@ class Problem:
         weights: Sparse = sp.csr_array((np.concatenate(coefficient), np.concatenate(nodes), ends), shape=shape)
         return sp.csr_array(weights @ self.features)
 
+    def empty_utility(self, metric: Metric) -> tuple[float, FloatArray]:
+        """Utility of the empty coalition, in units, and (v,) what every validation node adds to it."""
+        if self.empty == "constant":
+            return self.constant(metric)
+        nothing = metric.empty(self.n_classes)
+        return nothing, np.full(len(self.targets), nothing)
+
+    def constant(self, metric: Metric) -> tuple[float, FloatArray]:
+        """Utility of the best constant prediction, in units, and (v,) what every validation node adds to it.
+
+        It is the most frequent class of the validation nodes; for log-likelihood, the frequencies of the classes.
+        """
+        frequency = np.bincount(self.targets, minlength=self.n_classes) / len(self.targets)
+        scores = np.zeros((self.n_classes, len(self.targets)))
+        if metric.code == LOG_LIKELIHOOD:
+            scores += np.log(np.maximum(frequency, 1e-300))[:, None]
+        else:
+            scores[frequency.argmax()] = 1e3
+        parts, ends = np.zeros(len(self.targets) if metric.additive else 0), class_ends(self.targets, self.n_classes)
+        return float(measure(metric.code, scores, ends, 1.0, TIE, parts)), parts
+
     @property
     def n_nodes(self) -> int:
         """Number of nodes in the whole graph."""
@@ -54,15 +76,20 @@ class Problem:
 
 
 COALITIONS = ("induced", "messages")
+EMPTY = ("nothing", "constant")
 
 
 def make_problem(
-    graph: Graph, tree: ContributionTree, coalition: str = "induced", theta: Sequence[float] = ()
+    graph: Graph,
+    tree: ContributionTree,
+    coalition: str = "induced",
+    theta: Sequence[float] = (),
+    empty: str = "nothing",
 ) -> Problem:
     """The problem of a graph and its contribution tree, with validation nodes sorted by class.
 
     `coalition` is "induced" or "messages"; `theta` has the weights of the powers of the propagation, or nothing for
-    the last power alone.
+    the last power alone. `empty` is "nothing" or "constant".
     """
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
     theta = check_theta(tree.hops, one_of("coalition", coalition, COALITIONS), theta)
@@ -84,6 +111,7 @@ def make_problem(
         null=null,
         rows=propagate(graph.validation, graph.features, tree.hops, theta)[val],
         targets=graph.labels[val],
+        empty=one_of("empty", empty, EMPTY),
     )
 
 
@@ -151,7 +179,7 @@ class GraphGame:
     @property
     def empty(self) -> float:
         """Utility of the empty coalition."""
-        return self.metric.empty(self.problem.n_classes)
+        return self.problem.empty_utility(self.metric)[0]
 
     def walk(self, order: Order, parts: Parts | None = None) -> Walk:
         """Utility after every step of an order; see `Walker` for `parts`."""
@@ -166,13 +194,5 @@ class GraphGame:
         return self.unit * self.walker.utility(coalition)
 
     def constant_utility(self) -> float:
-        """Utility of always predicting the most frequent class; for log-likelihood, of predicting the frequencies."""
-        problem = self.problem
-        frequency = np.bincount(problem.targets, minlength=problem.n_classes) / len(problem.targets)
-        scores = np.zeros((problem.n_classes, len(problem.targets)))
-        if self.metric.code == LOG_LIKELIHOOD:
-            scores += np.log(np.maximum(frequency, 1e-300))[:, None]
-        else:
-            scores[frequency.argmax()] = 1e3
-        ends = class_ends(problem.targets, problem.n_classes)
-        return self.unit * float(measure(self.metric.code, scores, ends, 1.0, TIE, np.empty(0)))
+        """Utility of the best constant prediction, in plain numbers."""
+        return self.unit * self.problem.constant(self.metric)[0]

@@ -18,6 +18,7 @@ from pcwinter._util.compiled import compiled, inlined, packing
 
 LINE = 8  # doubles in a cache line
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+ROUNDING = 1e-15  # a gradient below this, times the largest entry of X, is 0: Adam would make steps of its rounding
 
 Line: TypeAlias = tuple[float, float, float, float, float, float, float, float]
 X = TypeVar("X")
@@ -140,12 +141,13 @@ def _fit(
     rows = _turned(turned, n_rows)
     weights, first, second = _lines(n_groups, n_columns), _lines(n_groups, n_columns), _lines(n_groups, n_columns)
     logits, residuals = np.zeros((n_groups * LINE, n_rows)), _lines(n_groups, n_rows)
+    floor = ROUNDING * np.abs(turned.value).max()  # at least 1, the constant column
     for epoch in range(1, epochs + 1):
         _residuals(logits[:n_classes], labels, residuals)
         root = math.sqrt(1 - BETA2**epoch)
         pace = learning_rate / (1 - BETA1**epoch) * root, EPSILON * root  # corrects for moments that start at zero
         for g in range(n_groups):
-            _step(turned, residuals[g], weights[g], first[g], second[g], weight_decay, pace)
+            _step(turned, residuals[g], weights[g], first[g], second[g], weight_decay, floor, pace)
             _multiply(rows, weights[g], logits[g * LINE : (g + 1) * LINE].T)
     return weights
 
@@ -174,12 +176,14 @@ def _step(
     first: FloatArray,
     second: FloatArray,
     weight_decay: float,
+    floor: float,
     pace: tuple[float, float],
 ) -> None:
     """One Adam step along `turned` residuals, line by line: sums of the next line overlap with roots of this one."""
     for j in range(len(turned.begin) - 1):
         w, m, v = _get(weights[j]), _get(first[j]), _get(second[j])
-        gradient = _each(_add_times, _product(turned, j, residuals), w, weight_decay)
+        product = _product(turned, j, residuals)
+        gradient = _each(_add_times, _each(_cut, product, product, floor), w, weight_decay)
         m = _each(_blend, m, gradient, BETA1)
         v = _each(_blend_square, v, gradient, BETA2)
         _put(first[j], m)
@@ -199,6 +203,11 @@ def _product(matrix: Matrix, i: int, lines: FloatArray) -> Line:
 @inlined
 def _add_times(a: float, b: float, x: float) -> float:
     return a + x * b
+
+
+@inlined
+def _cut(a: float, _: float, floor: float) -> float:
+    return a if abs(a) > floor else 0.0
 
 
 @inlined

@@ -24,17 +24,18 @@ def graph_game(
     memory: int | None = None,
     coalition: str = "induced",
     theta: Sequence[float] = (),
+    empty: str = "nothing",
 ) -> tuple[GraphGame, str, Calibration | None]:
     """The game of a graph, a description of the head, and the calibration if there was one.
 
     `graph` is the graph and `tree` its contribution tree. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`;
     missing parameters are calibrated. `metric` is a name in METRICS. `memory` limits the memory of a ridge walk, in
-    bytes; None sets no limit. `coalition` is "induced" or "messages", and `theta` is as in `value`.
+    bytes; None sets no limit. `coalition` is "induced" or "messages", and `theta` and `empty` are as in `value`.
     """
     check_graph(graph)
     check_tree(tree)
     chosen, head = find_metric(metric), check_head(head)
-    problem = make_problem(graph, tree, coalition, theta)
+    problem = make_problem(graph, tree, coalition, theta, empty)
     if head == "softmax" or isinstance(head, Softmax):
         softmax = head if isinstance(head, Softmax) else softmax_for(graph)
         walker = SoftmaxWalker(problem, softmax, chosen)

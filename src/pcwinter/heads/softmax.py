@@ -7,10 +7,18 @@ model. Rows are computed in batches, because consecutive evaluations share all r
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter._util.checks import number, whole_number
-from pcwinter.game.coalitions.acting import begin_step, coefficients, join, tree_coefficients
+from pcwinter.game.coalitions.acting import (
+    begin_step,
+    incomplete,
+    join,
+    join_all,
+    sort_tree,
+    tree_coefficients,
+)
 from pcwinter.game.coalitions.records import empty_state
 from pcwinter.game.detail import Parts, credit, make_parts
 from pcwinter.game.metrics import TIE, Metric, class_ends, measure, whole
@@ -60,7 +68,11 @@ def fit_scores(
 
 
 class SoftmaxWalker:
-    """The softmax head, prepared for one problem and one metric."""
+    """The softmax head, prepared for one problem and one metric.
+
+    Adam amplifies rounding. So that the utility depends on the coalition alone, to the last bit, the edges or messages
+    of a row are added in pre-order, and the rows stand in the order of the roots.
+    """
 
     def __init__(self, problem: Problem, head: Softmax, metric: Metric) -> None:
         self.problem, self.head, self.metric = problem, head, metric
@@ -69,15 +81,15 @@ class SoftmaxWalker:
     def walk(self, order: Order, parts: Parts | None = None) -> Walk:
         """Utilities along an order; the marginal contributions by validation node are added to `parts`."""
         local = self.problem.local
-        state = empty_state(local)
+        state, sorted_state = empty_state(local), empty_state(local)
         steps, credited = order.steps(), order.credited(self.problem.null)
-        empty = self.metric.empty(self.problem.n_classes)
+        empty, empty_parts = self.problem.empty_utility(self.metric)
         utility = np.full(len(steps) - 1, empty)
         parts = parts or make_parts(None, len(self.problem.targets))
-        parts.last[:] = empty
+        parts.last[:] = empty_parts[: len(parts.last)]
         counts = [0, 0]
-        rows: dict[int, FloatArray] = {}  # tree -> coefficients of its row, as the last batch left it
-        batch: list[tuple[int, int, FloatArray]] = []  # step, tree and new coefficients of each evaluation
+        rows: dict[int, FloatArray | None] = {}  # tree -> coefficients of its row as the last batch left it
+        batch: list[tuple[int, int, FloatArray | None]] = []  # step, tree, new coefficients (None: complete)
         measured = []
         for k, (begin, end) in enumerate(zip(steps[:-1].tolist(), steps[1:].tolist(), strict=True)):
             begin_step(state)
@@ -85,7 +97,11 @@ class SoftmaxWalker:
                 join(local, state, player)
             if state.changes.any():
                 tree = int(local.tree[order.players[begin]])
-                batch.append((k, tree, tree_coefficients(local, state, tree)))
+                row = None
+                if incomplete(local, state, tree):
+                    sort_tree(local, state, tree, sorted_state)
+                    row = tree_coefficients(local, sorted_state, tree)
+                batch.append((k, tree, row))
                 counts[0 if order.visited[begin] else 1] += 1
             if len(batch) == BATCH or (batch and k == len(steps) - 2):
                 for (at, _, _), score in zip(batch, self._score(rows, batch), strict=True):
@@ -99,17 +115,33 @@ class SoftmaxWalker:
         last = np.where(known >= 0, np.array(measured)[known], 0)
         return Walk(whole(self.metric, utility[last], order), counts[0], counts[1])
 
-    def _score(self, rows: dict[int, FloatArray], batch: list[tuple[int, int, FloatArray]]) -> FloatArray:
+    def _score(self, rows: dict[int, FloatArray | None], batch: list[tuple[int, int, FloatArray | None]]) -> FloatArray:
         """(e, c, v) scores of a batch of evaluations; each model is trained on the rows at that point of the order."""
-        table = [*rows.items(), *((tree, row) for _, tree, row in batch)]
-        current = {tree: k for k, tree in enumerate(rows)}  # position of each tree's row in the table
+        n = len(self.problem.labels)
+        trees: list[int] = []  # of the incomplete rows, which come after the complete rows of all trees
+        made: list[FloatArray] = []
+
+        def place(tree: int, row: FloatArray | None) -> int:
+            if row is None:
+                return tree
+            trees.append(tree)
+            made.append(row)
+            return n + len(made) - 1
+
+        current = {tree: place(tree, row) for tree, row in rows.items()}
         members = []
-        for k, (_, tree, _) in enumerate(batch, len(rows)):
-            current[tree] = k
-            members.append(np.array(list(current.values())))
-        problem, trees = self.problem, np.array([tree for tree, _ in table])
-        table_rows = problem.some_rows(trees, [row for _, row in table])
-        return fit_scores(table_rows, problem.labels[trees], members, problem.n_classes, self.head, problem.rows)
+        for _, tree, row in batch:
+            current[tree] = place(tree, row)
+            members.append(np.array([current[one] for one in sorted(current)]))
+        return self._fit(np.array(trees, dtype=np.int64), made, members)
+
+    def _fit(self, trees: IntArray, made: list[FloatArray], members: list[IntArray]) -> FloatArray:
+        """(e, c, v) scores of models on the complete rows, numbered by tree, and then on rows of `trees`."""
+        problem, head = self.problem, self.head
+        table, labels = problem.complete, np.concatenate([problem.labels, problem.labels[trees]])
+        if made:
+            table = sp.csr_array(sp.vstack([table, problem.some_rows(trees, made)]))
+        return fit_scores(table, labels, members, problem.n_classes, head, problem.rows)
 
     def prepare(self, order: Order) -> None:
         """Compile only. There is nothing to compute in advance, and a whole walk would take too long."""
@@ -122,9 +154,21 @@ class SoftmaxWalker:
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, one model trained from scratch, in units of the game."""
         problem = self.problem
-        used = np.flatnonzero(coalition[problem.local.parent < 0])
+        state, sorted_state = (empty_state(problem.local) for _ in range(2))
+        join_all(problem.local, state, np.flatnonzero(coalition))
+        used = np.flatnonzero(coalition[problem.tree.roots])
         if not len(used):
-            return self.metric.empty(problem.n_classes)
-        rows = problem.training_rows(coefficients(problem.local, coalition))
-        score = fit_scores(rows, problem.labels, [used], problem.n_classes, self.head, problem.rows)[0]
+            return problem.empty_utility(self.metric)[0]
+        trees: list[int] = []
+        made: list[FloatArray] = []
+        members: list[int] = []
+        for tree in used.tolist():
+            if incomplete(problem.local, state, tree):
+                sort_tree(problem.local, state, tree, sorted_state)
+                members.append(len(problem.labels) + len(made))
+                trees.append(tree)
+                made.append(tree_coefficients(problem.local, sorted_state, tree))
+            else:
+                members.append(tree)
+        score = self._fit(np.array(trees, dtype=np.int64), made, [np.array(members)])[0]
         return float(measure(self.metric.code, score, self.ends, 1.0, TIE, np.empty(0)))

@@ -223,6 +223,7 @@ def run(
     orders: str = "dfs",
     truncation: Truncation = (),
     remainder: str | None = None,
+    empty: str = "nothing",
     permutations: int | None = None,
     max_permutations: int | None = None,
     tolerance: float | None = None,
@@ -257,6 +258,7 @@ def run(
         orders=orders,
         truncation=truncation,
         remainder=remainder or before.get("remainder"),
+        empty=empty,
         seed=seed,
         bootstrap=bootstrap,
     )

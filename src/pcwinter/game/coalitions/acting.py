@@ -16,7 +16,7 @@ from pcwinter.game.coalitions.records import LocalGraphs, State, empty_state
 def coefficients(local: LocalGraphs, coalition: BoolArray) -> FloatArray:
     """(m,) coefficients of a coalition, given as a mask of players; 0 in the trees of absent roots."""
     state = empty_state(local)
-    _join_all(local, state, np.flatnonzero(coalition))
+    join_all(local, state, np.flatnonzero(coalition))
     scales = [row_scale(local, state, tree) for tree in range(len(local.root))]
     root_scale: FloatArray = np.repeat(scales, np.diff(local.begin))
     return np.asarray(root_scale * state.scale * state.inflow[-1])
@@ -64,9 +64,33 @@ def join(local: LocalGraphs, state: State, player: int) -> None:
 
 
 @compiled
-def _join_all(local: LocalGraphs, state: State, players: IntArray) -> None:
+def join_all(local: LocalGraphs, state: State, players: IntArray) -> None:
+    """Let players join, one after the other."""
     for player in players:
         join(local, state, player)
+
+
+@compiled
+def sort_tree(local: LocalGraphs, state: State, tree: int, sorted_state: State) -> None:
+    """Build the row of one tree again, in `sorted_state`, from the edges or messages of `state` in pre-order.
+
+    So its bits depend on the coalition alone, not on the order in which players joined.
+    """
+    first, here = local.first[tree], slice(local.begin[tree], local.begin[tree + 1])
+    players = range(first, first + local.size[first])
+    sorted_state.degree[here] = 1.0
+    sorted_state.scale[here] = 1.0
+    sorted_state.filled[here] = 0
+    sorted_state.inflow[:, here] = 0.0
+    sorted_state.outflow[:, here] = 0.0
+    sorted_state.added[tree] = 0
+    sorted_state.total[tree] = 0.0
+    for player in players:
+        if local.edge[player] >= 0:
+            sorted_state.present[local.edge[player]] = False
+    for player in players:
+        if state.acting[player] or (local.edge[player] >= 0 and state.present[local.edge[player]]):
+            _act(local, sorted_state, player)
 
 
 @inlined

@@ -219,7 +219,7 @@ class RidgeWalker:
         trees = sequence[np.r_[True, sequence[1:] != sequence[:-1]]]
         interleaved = len(trees) > len(local.root)
         single = self.metric.code == ACCURACY and parts is None and (interleaved or self._roundable)
-        empty = self.metric.empty(self.problem.n_classes)
+        empty, empty_parts = self.problem.empty_utility(self.metric)
         steps, credited = order.steps(), order.credited(self.problem.null)
         utility = np.zeros(len(steps) - 1)
         counts = np.zeros(2, dtype=np.int64)
@@ -228,11 +228,12 @@ class RidgeWalker:
             ends = np.clip(self.ends, begin, end) - begin
             products = None if self.primal and not interleaved else self.products(begin, end)
             error = largest_error(products) if single and products is not None else 0.0
-            scoring = Scoring(self.metric.code, ends, self.temperature, self.tie, empty, error)
+            start = empty if end - begin == n else float(empty_parts[begin:end].sum())
+            scoring = Scoring(self.metric.code, ends, self.temperature, self.tie, start, error)
             here = parts or make_parts(None, 0)
             if parts is not None and end - begin < n:
                 here = parts.of(begin, end)
-            here.last[:] = empty
+            here.last[:] = empty_parts[begin : begin + len(here.last)]
             counts[:] = 0
             walked = Walked(np.empty(len(utility)), counts, here)
             course = Course(
@@ -311,7 +312,7 @@ class RidgeWalker:
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, solved from scratch, in units of the game."""
         if not coalition[self.problem.tree.roots].any():
-            return self.metric.empty(self.problem.n_classes)
+            return self.problem.empty_utility(self.metric)[0]
         scores = self._scores(coalition)
         return float(measure(self.metric.code, scores, self.ends, self.temperature, self.tie, np.empty(0)))
 
