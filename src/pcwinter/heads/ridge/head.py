@@ -29,7 +29,7 @@ from pcwinter.heads.ridge.block_scores import STRIP
 from pcwinter.heads.ridge.contiguous import walk_dual, walk_primal
 from pcwinter.heads.ridge.counting import KEPT, MOST, largest_error
 from pcwinter.heads.ridge.course import Course, Scoring, Walked
-from pcwinter.heads.ridge.interleaved import BLOCK, walk_rows
+from pcwinter.heads.ridge.interleaved import BLOCK, block_size, walk_rows
 
 CHUNK = 128  # validation nodes whose features are made dense at a time
 TILE = 64  # smallest number of validation nodes in a tile; every tile repeats the shared work
@@ -105,6 +105,8 @@ class RidgeWalker:
         self.features: Sparse = sp.csr_array(problem.features[nodes][:, active] * scale)
         self.rows: Sparse = sp.csr_array(complete[:, active] * scale)
         self.validation: Sparse = sp.csr_array(problem.rows[:, active] * scale)
+        norm = float(self.features.multiply(self.features).sum(axis=1).max())
+        self.block = block_size(penalty, self.constant, norm)
         self.place = np.arange(len(local.node)) - np.repeat(local.begin[:-1], np.diff(local.begin))
         self.ends = class_ends(problem.targets, problem.n_classes)
         width = len(active)
@@ -252,7 +254,7 @@ class RidgeWalker:
                 walked,
             )
             if interleaved and products is not None:
-                walk_rows(course, self._lines(products), self.constant, single)
+                walk_rows(course, self._lines(products), self.constant, self.block, single)
             elif solved is None or products is None:
                 validation = np.full((self.coordinates.shape[1], end - begin), np.sqrt(self.constant))
                 validation[:-1] = self.validation[begin:end].toarray().T
