@@ -73,7 +73,7 @@ def test_the_lowest_class_within_a_tie_of_the_largest_score_is_predicted() -> No
     chains = 1 + u * np.array([[1, 2, 3], [3, 2, 1], [2, 1, 3], [1, 3, 2], [2, 3, 1], [3, 1, 2]]).T
     assert predictions(chains).tolist() == [1, 0, 0, 1, 0, 0]
     for seed in range(20):
-        scores = 1 + u * np.random.default_rng(seed).integers(0, 9, (5, 200))
+        scores = 1 + u * np.random.default_rng(seed).integers(0, 9, (5, 200)).astype(np.float64)
         tie = TIE * scores.max()
         assert predictions(scores).tolist() == (scores + tie >= scores.max(axis=0)).argmax(axis=0).tolist()
 

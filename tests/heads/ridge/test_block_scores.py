@@ -55,7 +55,7 @@ def test_chains_of_near_ties_are_counted_as_measured() -> None:
         weights = np.zeros((2 * b + n_classes, n_classes + b))
         weights[np.arange(b) * 2, n_classes + np.arange(b)] = 1.0
         weights[2 * b :, :n_classes] = np.eye(n_classes)
-        slopes = 0.6 * TIE * rng.integers(-2, 3, (2 * b, n_classes))
+        slopes = 0.6 * TIE * rng.integers(-2, 3, (2 * b, n_classes)).astype(np.float64)
         found = block_scores._count(scoring, lines, Changes(weights, np.zeros(len(weights)), slopes), 0.0)
         scores = lines.exact[:n_classes].copy()
         for j in range(b):
