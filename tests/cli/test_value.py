@@ -256,6 +256,7 @@ def test_options_reach_the_library(folder: Path, tmp_path: Path) -> None:
         ("--memory 0", "--memory is 0"),
         ("--penalty 0", "--penalty is 0.0"),
         ("--bias -1", "--bias is -1.0"),
+        ("--penalty 1e-6 --bias 3", "--penalty is 1e-06 and --bias is 3, expected a penalty of at least 0.0001"),
         ("--temperature 0 --metric probability", "--temperature is 0.0"),
         ("--epochs 5", "--epochs belongs to the softmax head"),
         ("--head softmax --bias 1", "--bias belongs to the ridge head"),

@@ -17,11 +17,9 @@ from pcwinter.game.coalitions.acting import coefficients
 from pcwinter.game.metrics import predictions
 from pcwinter.game.orders import dfs
 from pcwinter.game.problem import Problem
-from pcwinter.heads.ridge.head import Ridge, inverse_norm, solve
+from pcwinter.heads.ridge.head import Ridge, inverse_norm, largest_norm, solve
 from pcwinter.heads.softmax import Softmax, fit_scores
 
-PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-BIASES = (0.3, 1.0, 3.0)
 TEMPERATURES = tuple(float(t) for t in np.geomspace(0.01, 10, 31))
 PREFIXES = 36
 SEED = 2402  # fixed, so that the choice depends on the data and not on the run
@@ -52,12 +50,12 @@ def calibrate(problem: Problem, like: Softmax, fixed: Ridge) -> Calibration:
         return solve(kernel[np.ix_(rows, rows)] + bias**2, cross[rows] + bias**2, labels[rows], n_classes, penalty)
 
     best = (-1.0, 0.0, 0.0)
-    for penalty in PENALTIES if fixed.penalty is None else (fixed.penalty,):
-        for bias in BIASES if fixed.bias is None else (fixed.bias,):
-            shares = [
-                float(np.mean(predictions(ridge(prefix, penalty, bias)) == names)) for prefix, names in enumerate(named)
-            ]
-            best = max(best, (float(np.mean(shares)), penalty, bias), key=lambda choice: choice[0])
+    norm = scale * largest_norm(problem.features[np.unique(problem.local.node)])
+    for penalty, bias in fixed.points(norm):
+        shares = [
+            float(np.mean(predictions(ridge(prefix, penalty, bias)) == names)) for prefix, names in enumerate(named)
+        ]
+        best = max(best, (float(np.mean(shares)), penalty, bias), key=lambda choice: choice[0])
     agreement, penalty, bias = best
     scores = np.array([ridge(prefix, penalty, bias) for prefix in range(len(members))])
     scores -= scores.max(axis=1, keepdims=True)  # does not change the softmax, and exp cannot overflow

@@ -52,6 +52,7 @@ def graph_game(
     assert ridge.bias is not None
     temperature = ridge.temperature or 1.0
     walker_of_ridge = RidgeWalker(problem, ridge.penalty, ridge.bias, chosen, temperature=temperature, memory=memory)
+    ridge.points(walker_of_ridge.norm)
     title = describe(ridge) + (f", temperature {temperature:.3g}" if chosen.tempered else "")
     return GraphGame(problem, walker_of_ridge, chosen), title, calibration
 

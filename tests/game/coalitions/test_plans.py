@@ -1,5 +1,7 @@
 """Plans of the message game: their additions give the rows of the definition, with few vectors."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,7 @@ def check(problem: Problem, graph: Graph, theta: tuple[float, ...], order: Order
     """After every step, the row is that of the definition; a silent step that ends a tree has no additions."""
     tree, steps, lines = problem.tree, order.steps(), lines_of(problem)
     inside, row, open_tree = np.zeros(tree.n_players, dtype=bool), np.zeros(lines.shape[1]), -1
-    for step, (begin, end) in enumerate(zip(steps[:-1], steps[1:], strict=True)):
+    for step, (begin, end) in enumerate(pairwise(steps.tolist())):
         number = tree.tree[order.players[begin]]
         if number != open_tree:
             row, open_tree = np.zeros(lines.shape[1]), number

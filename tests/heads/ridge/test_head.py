@@ -9,7 +9,9 @@ from pcwinter.game.detail import make_parts
 from pcwinter.game.metrics import METRICS
 from pcwinter.game.orders import FAMILIES
 from pcwinter.game.protocol import Order
+from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph
+from pcwinter.heads.graph_game import graph_game
 from pcwinter.heads.ridge.head import Ridge, inverse_norm, solve
 from ridge_walks import walker
 
@@ -208,3 +210,47 @@ def test_scores_that_are_all_zero_are_tied() -> None:
     game = walker(graph, 1, bias=0.0)
     order = FAMILIES["dfs"](game.problem.tree, np.random.default_rng(0))
     assert game.walk(order).utility.tolist() == [1.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("head", "sentence"),
+    [
+        ({"penalty": 1e-6, "bias": 3}, "penalty is 1e-06 and bias is 3, expected a penalty of at least 0.0001,"),
+        ({"penalty": 1e-6}, "penalty is 1e-06, expected a penalty of at least 1.09e-05,"),
+        ({"bias": 5000}, "bias is 5000, expected a penalty of at least 250,"),
+    ],
+)
+def test_parameters_with_which_rounding_would_decide_ties_are_refused(head: dict[str, float], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence) as caught:
+        Ridge(**head)
+    assert str(caught.value).endswith("so that rounding does not decide ties: raise penalty or lower bias")
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.7, 3.0, 31.4, 1000.0])
+def test_the_penalty_that_an_error_asks_for_is_accepted(bias: float) -> None:
+    with pytest.raises(ValueError, match="at least") as caught:
+        Ridge(penalty=1e-9, bias=bias)
+    asked = float(str(caught.value).split("at least ")[1].split(",")[0])
+    assert Ridge(penalty=asked, bias=bias).points() == [(asked, bias)]
+    assert Ridge(penalty=1e12, bias=bias).points() == [(1e12, bias)]
+
+
+def test_calibration_keeps_to_the_parameters_that_are_accepted() -> None:
+    assert len(Ridge().points()) == 24
+    assert Ridge(penalty=2e-5).points() == [(2e-5, 0.3), (2e-5, 1.0)]
+    assert Ridge(bias=1000).points() == [(p, 1000) for p in (10.0, 30.0, 100.0)]
+    assert {penalty for penalty, _ in Ridge().points(2e6)} == {0.3, 1.0, 3.0, 10.0, 30.0, 100.0}
+
+
+def test_features_that_are_far_larger_than_the_complete_rows_need_a_larger_penalty() -> None:
+    """Both roots and their neighbours nearly cancel, so the complete rows are a millionth of the nodes."""
+    features = np.array([[1.0, 0.0], [-1.0, 1e-6], [0.0, 1.0], [1e-6, -1.0], [1.0, 2.0]])
+    graph = Graph([(0, 1), (2, 3)], features, [0, -1, 1, -1, 0], train=[0, 2], val=[4], test=[])
+    tree = contribution_tree(graph, 1)
+    with pytest.raises(
+        ValueError, match=r"penalty is 1 and bias is 1, expected .* because the features of a node have"
+    ):
+        graph_game(graph, tree, Ridge(penalty=1.0, bias=1.0))
+    graph_game(graph, tree, Ridge(penalty=1e6, bias=1.0))
+    with pytest.raises(ValueError, match=r"^the features of a node have .* make the features more even$"):
+        graph_game(graph, tree)

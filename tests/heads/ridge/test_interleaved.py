@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oracles import make_graph, random_graph
+from oracles import dense_power, log_likelihood, make_graph, random_graph, ridge_prefix
 from pcwinter.game.detail import make_parts
 from pcwinter.game.metrics import METRICS
 from pcwinter.game.orders import FAMILIES
@@ -145,3 +145,39 @@ def test_ties_in_interleaved_orders_survive_small_penalties(penalty: float) -> N
             coalition[player] = True
             if k % 5 == 0:
                 assert walk.utility[k] == game.utility(coalition)
+
+
+@pytest.mark.parametrize(("penalty", "bias"), [(0.01, 30.0), (0.1, 100.0), (1.0, 300.0)])
+@pytest.mark.parametrize("family", INTERLEAVED)
+def test_interleaved_orders_keep_their_precision_when_the_kernel_is_large(
+    family: str, penalty: float, bias: float
+) -> None:
+    """The updates in a block divide rounding errors of the kernel by the penalty."""
+    graph = random_graph(0, n=24, n_train=8, n_classes=3, n_val=20, probability=0.15)
+    game = walker(graph, 2, "log-likelihood", penalty=penalty, bias=bias)
+    tree, targets = game.problem.tree, graph.labels[graph.val]
+    order = FAMILIES[family](tree, np.random.default_rng(0))
+    utility = game.walk(order).utility
+    for k in range(0, tree.n_players, 9):
+        coalition = np.zeros(tree.n_players, dtype=bool)
+        coalition[order.players[: k + 1]] = True
+        if coalition[tree.roots].any():
+            scores = ridge_prefix(graph, tree, coalition, penalty, bias)
+            assert utility[k] == pytest.approx(log_likelihood(scores, targets), abs=1e-10)
+
+
+def test_rows_that_are_larger_while_incomplete_shorten_the_blocks() -> None:
+    """Paths of three nodes whose features cancel: a root alone is far larger than its complete row."""
+    t, n_val, rng = 20, 30, np.random.default_rng(0)
+    edges = [edge for r in range(t) for edge in ((r, t + r), (t + r, 2 * t + r))]
+    weights = dense_power(np.eye(3, k=1) + np.eye(3, k=-1), 2)[0]
+    features = rng.random((3 * t + n_val, 6))
+    root, middle = features[:t], features[t : 2 * t]
+    small = 0.01 * rng.normal(size=root.shape)
+    features[2 * t : 3 * t] = (small - weights[0] * root - weights[1] * middle) / weights[2]
+    labels = np.r_[np.arange(t) % 3, np.full(2 * t, -1), np.arange(n_val) % 3]
+    graph = Graph(edges, features, labels, train=range(t), val=range(3 * t, 3 * t + n_val), test=[])
+    game = walker(graph, 2, "log-likelihood", penalty=0.03, bias=3.0, temperature=10.0)
+    assert game.block < walker(random_graph(0), 2, penalty=0.03, bias=3.0).block == BLOCK
+    order = FAMILIES["precedence"](game.problem.tree, np.random.default_rng(0))
+    np.testing.assert_allclose(game.walk(order).utility[::3], scratch(game, order, 3), atol=1e-10)

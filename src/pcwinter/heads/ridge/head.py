@@ -30,10 +30,14 @@ from pcwinter.heads.ridge.block_scores import STRIP
 from pcwinter.heads.ridge.contiguous import walk_dual, walk_primal
 from pcwinter.heads.ridge.counting import KEPT, MOST, largest_error
 from pcwinter.heads.ridge.course import Course, Scoring, Walked
-from pcwinter.heads.ridge.interleaved import BLOCK, walk_rows
+from pcwinter.heads.ridge.interleaved import BLOCK, block_size, walk_rows
 
 CHUNK = 128  # validation nodes whose features are made dense at a time
 TILE = 64  # smallest number of validation nodes in a tile; every tile repeats the shared work
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # calibration chooses from these
+BIASES = (0.3, 1.0, 3.0)
+STEEPEST = 1e5  # largest (bias^2 + 1) / penalty; rounding errors are then a tenth of a tie (decision 17)
+UNEVEN = 100.0  # squared norm of a graph node from which the 1 becomes norm / UNEVEN
 SMALL = 256  # slots up to which the kernel between the slots of a tree is always stored
 
 
@@ -41,8 +45,8 @@ SMALL = 256  # slots up to which the kernel between the slots of a tree is alway
 class Ridge:
     """The closed-form head. Parameters that are None are calibrated to imitate the softmax head.
 
-    `penalty` is lambda. `bias` is the value of the constant feature. `temperature` divides the scores before the
-    softmax; only metrics that use probabilities need it.
+    `penalty` is lambda, at least (bias^2 + 1) / 100,000. `bias` is the value of the constant feature. `temperature`
+    divides the scores before the softmax; only metrics that use probabilities need it.
     """
 
     penalty: float | None = None
@@ -54,6 +58,28 @@ class Ridge:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, number(name, value, zero=name == "bias"))
+        self.points()
+
+    def points(self, norm: float = 1.0) -> list[tuple[float, float]]:
+        """Penalties and biases to choose from; an error if rounding would decide ties with all of them.
+
+        `norm` is the largest squared norm of a graph node, where that of the complete rows is 1 on average.
+        """
+        penalties = PENALTIES if self.penalty is None else (self.penalty,)
+        biases = BIASES if self.bias is None else (self.bias,)
+        size = max(1.0, norm / UNEVEN)
+        # the factor accepts the penalty that the error asks for, which is printed with six digits
+        found = [(p, b) for p in penalties for b in biases if b * b + size <= 1.00001 * STEEPEST * p]
+        if not found:
+            given = {"penalty": self.penalty, "bias": self.bias}
+            came = " and ".join(f"{name} is {x:g}" for name, x in given.items() if x is not None)
+            uneven = f"the features of a node have {norm:.2g} times the squared norm of the complete rows"
+            raise ValueError(
+                f"{came or uneven}, expected a penalty of at least {(min(biases) ** 2 + size) / STEEPEST:g}"
+                f"{f' because {uneven}' if came and size > 1 else ''}, so that rounding does not decide ties: "
+                f"raise penalty or {'make the features more even' if size > 1 else 'lower bias'}"
+            )
+        return found
 
     def complete(self, tempered: bool) -> bool:
         """Whether nothing is left to calibrate; only `tempered` metrics need a temperature."""
@@ -70,6 +96,11 @@ def inverse_norm(rows: Sparse) -> float:
             "them: give labelled nodes or their neighbours features that are not all zero and not extreme"
         )
     return 1 / norm
+
+
+def largest_norm(rows: Sparse) -> float:
+    """The largest squared norm of a row."""
+    return float(rows.multiply(rows).sum(axis=1).max())
 
 
 def solve(kernel: FloatArray, cross: FloatArray, labels: IntArray, n_classes: int, penalty: float) -> FloatArray:
@@ -106,6 +137,8 @@ class RidgeWalker:
         self.features: Sparse = sp.csr_array(problem.features[nodes][:, active] * scale)
         self.rows: Sparse = sp.csr_array(complete[:, active] * scale)
         self.validation: Sparse = sp.csr_array(problem.rows[:, active] * scale)
+        self.norm = largest_norm(self.features)
+        self.block = block_size(penalty, self.constant, self.norm)
         self.place = np.arange(len(local.node)) - np.repeat(local.begin[:-1], np.diff(local.begin))
         self.ends = class_ends(problem.targets, problem.n_classes)
         self.sums, self.sum_rows = self._sum_features(len(nodes), active, scale)
@@ -273,7 +306,7 @@ class RidgeWalker:
                 walked,
             )
             if interleaved and products is not None:
-                walk_rows(course, self._lines(products), self.constant, single)
+                walk_rows(course, self._lines(products), self.constant, self.block, single)
             elif solved is None or products is None:
                 validation = np.full((self.coordinates.shape[1], end - begin), np.sqrt(self.constant))
                 validation[:-1] = self.validation[begin:end].toarray().T

@@ -19,12 +19,22 @@ from pcwinter.heads.ridge.block_scores import make_lines, note_line, score_block
 from pcwinter.heads.ridge.course import Course
 
 BLOCK = 48  # evaluations; longer blocks cost more to combine, shorter ones are solved more often
-SMALL = 0.006  # blocks are shorter below this penalty, because rounding errors in a block are divided by the penalty
+STEEP = 500.0  # steepness up to which blocks are full
+FEW = 4  # evaluations in a block just above it; errors shrink only when blocks are this short
+
+
+def block_size(penalty: float, constant: float, norm: float) -> int:
+    """Evaluations in a block, where `norm` is the largest squared norm of a graph node.
+
+    The updates in a block divide rounding errors of the kernel by the penalty, twice. A block of one needs no updates.
+    """
+    steepness = (constant + max(2.0, norm / 10)) / penalty
+    return BLOCK if steepness <= STEEP else max(1, int(FEW * STEEP / steepness))
 
 
 @compiled
-def walk_rows(course: Course, lines: FloatArray, constant: float, single: bool) -> None:
-    """Walk a whole order of single players.
+def walk_rows(course: Course, lines: FloatArray, constant: float, size: int, single: bool) -> None:
+    """Walk a whole order of single players, in blocks of `size` evaluations.
 
     `lines` holds the inner products with the validation rows, then the features, of every graph node. Below these
     there is room for the T_w of all inner slots and the g of all rows.
@@ -35,7 +45,6 @@ def walk_rows(course: Course, lines: FloatArray, constant: float, single: bool) 
     t, width = len(labels), lines.shape[1]
     first = len(lines) - t
     sums, g = first - local.inner_begin[t], lines[first:]
-    size = max(1, int(BLOCK * min(1.0, penalty / SMALL)))
     used, last, scale = np.zeros(t, dtype=np.bool_), np.zeros(t, dtype=np.int64), np.zeros(t)
     rows, kernel = np.zeros((t + size, width - n)), np.zeros((t, t))
     known = make_lines(t, size, n_classes, n, single)
