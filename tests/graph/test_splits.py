@@ -59,8 +59,8 @@ def test_a_choice_part_shares_nothing_with_the_other_parts_or_the_public_test_no
     assert np.bincount(graph.labels[choosing.train]).tolist() == [20] * 7
     for part in ("train", "val"):
         np.testing.assert_array_equal(getattr(choosing, part), getattr(confirming, part))
-    assert (choosing.training != confirming.training).nnz == 0
-    assert (choosing.validation != confirming.validation).nnz == 0
+    assert abs(choosing.training - confirming.training).nnz == 0
+    assert abs(choosing.validation - confirming.validation).nnz == 0
     inside = graph.adjacency[choosing.test][:, choosing.test]
     assert choosing.testing.nnz == inside.nnz > 0
     assert choosing.training[confirming.test].nnz == choosing.training[choosing.test].nnz == 0

@@ -203,7 +203,8 @@ class RidgeWalker:
         local, t, (b, d) = self.problem.local, len(self.problem.labels), self.features.shape
         slots, inner = np.diff(local.begin), np.diff(local.inner_begin)
         edges, players = local.n_edges, len(local.slot)
-        nonzeros = self.features.nnz + self.validation.nnz + self.rows.nnz
+        nonzeros = self.features.nnz + self.validation.nnz + self.rows.nnz + self.sums.nnz
+        n_sums = self.sums.shape[0]
         each = 16 * t
         fixed = 8 * (10 * len(local.node) + 7 * edges + 4 * players) + 16 * nonzeros + 16 * CHUNK * (b + d)
         if interleaved:
@@ -216,11 +217,12 @@ class RidgeWalker:
             widest = int((slots + inner).max())
             return each + 8 * (3 * d + 2 * widest), fixed + 8 * (d * (b + t + 2 * d + widest) + widest**2)
         many, few = slots[self.gram_begin < 0], slots[self.gram_begin >= 0]
-        room = b + 2 + int(inner.max())
+        room = b + 2 + int(inner.max()) + n_sums
         kept = int((few**2).sum()) + (room * d if len(many) else 0)
         fixed += 8 * (kept + int(few.max(initial=0)) ** 2 + t * t + 3 * room * t)
         fixed += 8 * KEPT * (int(slots.max()) + t) if single else 0
-        return each + 8 * (b + t) + (4 if single else 8) * (room + t), fixed
+        fixed += 8 * (n_sums * d + 8 * players) if n_sums else 0  # the sums as a dense array, and the plan
+        return each + 8 * (b + t) + (4 if single else 8) * (room + n_sums + t), fixed
 
     def _tiles(self, interleaved: bool, single: bool) -> list[tuple[int, int]]:
         """Ranges of validation nodes that are walked one after the other, so that each fits into memory.
