@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.machine import ROOT, Result, facts, in_fresh_process
 from benchmarks.table import markdown
 
-NAMES = ("ridge", "softmax", "growth", "memory", "startup", "converged", "workers", "families", "peer")
+NAMES = ("ridge", "messages", "softmax", "growth", "memory", "startup", "converged", "workers", "families", "peer")
 RATIOS = ("cora", "citeseer", "amazon-photo")
 GROWTH = ("cora", "amazon-photo")
 MEMORY = ("demo", "cora", "citeseer", "amazon-photo", "amazon-computers", "coauthor-physics")
@@ -76,7 +76,7 @@ def measure(only: list[str], datasets: list[str]) -> Result:
         else:
             found[name] = result
 
-    heads = [head for head in ("ridge", "softmax") if head in only]
+    heads = [head for head in ("ridge", "messages", "softmax") if head in only]
     if heads:
         for name in chosen(RATIOS):
             for truncated in (False, True):

@@ -18,6 +18,8 @@ WHOLE = 2_000  # the softmax head walks whole orders up to this number of evalua
 THINNED = 1_000  # approximate number of evaluations that it walks in longer orders
 WINDOW = 64  # consecutive evaluations of a thinned order: two batches of the softmax head
 
+MESSAGES = "messages"  # the ridge head in the message game; the other heads play the induced game
+
 Ints = npt.NDArray[np.int64]
 Draw = Callable[[np.random.Generator], pw.Order]
 
@@ -32,11 +34,14 @@ def ratios(dataset: str, truncated: bool, heads: list[str]) -> list[Result]:
     tree = pw.contribution_tree(graph)
     truncation = pw.DATASETS[dataset].truncation if truncated else ()
     draw = pw.sampler(tree, "dfs", truncation)
-    games = {head: pw.graph_game(graph, tree, head)[:2] for head in heads}
+    games = {}
+    for head in heads:
+        name, coalition = ("ridge", "messages") if head == MESSAGES else (head, "induced")
+        games[head] = pw.graph_game(graph, tree, name, coalition=coalition)[:2]
     plain = PlainLoop(graph, tree)
     first = draw(np.random.default_rng(0))
     for head, (game, _) in games.items():  # compile, fill the caches
-        game.walk(first if head == "ridge" else thin(tree, first, 0))
+        game.walk(thin(tree, first, 0) if head == "softmax" else first)
     plain.timed(plain.prepare(first, [1]))
 
     rounds = []
@@ -51,7 +56,7 @@ def ratios(dataset: str, truncated: bool, heads: list[str]) -> list[Result]:
             "plain_rows": float(np.mean([len(e.labels) for e in evaluations])),
         }
         for head, (game, _) in games.items():
-            if head == "ridge":
+            if head != "softmax":
                 one[head] = _many_orders(game, draw, order, number)
             else:
                 one[head], walk = _one_order(game, thinned)
