@@ -17,12 +17,14 @@ With truncation, most players of a tree join in the silent block at its end. Aft
 the utility is that of the finished rows. So the players of that block are skipped, and their lines not conditioned.
 """
 
+from typing import TypeAlias
+
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray
-from pcwinter._util.compiled import compiled
+from pcwinter._util.compiled import compiled, inlined
 from pcwinter.game.coalitions.acting import begin_step, incomplete, join, row_scale
-from pcwinter.game.coalitions.row_updates import add_four, apply, forget, plan
+from pcwinter.game.coalitions.row_updates import apply, forget, plan
 from pcwinter.game.detail import credit
 from pcwinter.game.metrics import measure
 from pcwinter.heads.ridge.counting import KEPT, add_row, make_scores, score
@@ -216,29 +218,68 @@ def condition(
         for k in range(done[node], i):
             for c in range(n_classes):
                 white[node, c] -= white[node, n_classes + k] * finished_labels[k, c]
+    nodes = nodes[np.argsort(done[nodes] % 4 * (i + 1) + done[nodes])]  # so that most have a partner
     for begin in range(0, n, STRIP):
         end = min(begin + STRIP, n)
-        for node in nodes:
-            w = white[node, n_classes : n_classes + i]
-            for k in range(done[node], i, 4):
-                p, q, r = min(k + 1, i - 1), min(k + 2, i - 1), min(k + 3, i - 1)
-                add_four(
-                    lines,
-                    node,
-                    finished,
-                    k,
-                    p,
-                    q,
-                    r,
-                    -w[k],
-                    -w[p] if p > k else 0.0,
-                    -w[q] if q > p else 0.0,
-                    -w[r] if r > q else 0.0,
-                    begin,
-                    end,
-                )
+        q = 0
+        while q < len(nodes):
+            node, first, partner = nodes[q], done[nodes[q]], -1
+            if q + 1 < len(nodes) and (done[nodes[q + 1]] - first) % 4 == 0:
+                partner = nodes[q + 1]
+            joint = i if partner < 0 else done[partner]
+            line, w = lines[node, begin:end], white[node, n_classes : n_classes + i]
+            for k in range(first, joint, 4):
+                _take(line, _rows(finished, k, i, begin, end), _weights(w, k, line))
+            if partner >= 0:
+                other, x = lines[partner, begin:end], white[partner, n_classes : n_classes + i]
+                for k in range(joint, i, 4):
+                    rows = _rows(finished, k, i, begin, end)
+                    _take_two(line, other, rows, _weights(w, k, line), _weights(x, k, line))
+            q += 1 if partner < 0 else 2
     for node in nodes:
         done[node] = i
+
+
+Four: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+Numbers: TypeAlias = tuple[float, float, float, float]
+
+
+@inlined
+def _rows(finished: FloatArray, k: int, i: int, begin: int, end: int) -> Four:
+    """Part of the rows k to k + 3; the last of the `i` rows may be repeated."""
+    p, q, r = min(k + 1, i - 1), min(k + 2, i - 1), min(k + 3, i - 1)
+    return finished[k, begin:end], finished[p, begin:end], finished[q, begin:end], finished[r, begin:end]
+
+
+@inlined
+def _weights(w: FloatArray, k: int, like: FloatArray) -> Numbers:
+    """Their weights, 0 for repeated rows, in the precision of `like`."""
+    f, n = like.dtype.type, len(w)
+    b = w[k + 1] if k + 1 < n else 0.0
+    c = w[k + 2] if k + 2 < n else 0.0
+    d = w[k + 3] if k + 3 < n else 0.0
+    return f(w[k]), f(b), f(c), f(d)
+
+
+@inlined
+def _take(line: FloatArray, rows: Four, weights: Numbers) -> None:
+    """Subtract four weighted rows from a line, which is read and written only once."""
+    s, t, u, v = rows
+    a, b, c, d = weights
+    for n in range(len(line)):
+        line[n] -= (a * s[n] + b * t[n]) + (c * u[n] + d * v[n])
+
+
+@inlined
+def _take_two(line: FloatArray, other: FloatArray, rows: Four, weights: Numbers, others: Numbers) -> None:
+    """The same for two lines, so that the rows are read only once."""
+    s, t, u, v = rows
+    a, b, c, d = weights
+    e, f, g, h = others
+    for n in range(len(line)):
+        w, x, y, z = s[n], t[n], u[n], v[n]
+        line[n] -= (a * w + b * x) + (c * y + d * z)
+        other[n] -= (e * w + f * x) + (g * y + h * z)
 
 
 @compiled
