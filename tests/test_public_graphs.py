@@ -12,6 +12,7 @@ from oracles import dense_power
 from pcwinter.game.detail import make_parts
 from pcwinter.game.orders import FAMILIES
 from pcwinter.game.problem import GraphGame
+from pcwinter.game.protocol import marginals
 from pcwinter.heads.softmax import Softmax
 from torch_loop import torch_loop
 
@@ -39,6 +40,25 @@ def test_counts(name: str, data_dir: Path) -> None:
     draw = pw.sampler(tree, "dfs", truncation)
     drawn = [int(draw(np.random.default_rng(seed)).visited.sum()) for seed in range(40)]
     assert abs(np.mean(drawn) - visits) <= 4 * np.std(drawn, ddof=1) / np.sqrt(40)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("coalition", ["induced", "messages"])
+def test_truncated_values_add_up_exactly(name: str, coalition: str, data_dir: Path) -> None:
+    """Steps in whole numbers of validation nodes, and the tables of nodes up to rounding."""
+    graph, truncation = pw.load(name, data=data_dir), FIGURES[name][-2]
+    tree = pw.contribution_tree(graph)
+    game = pw.graph_game(graph, tree, pw.Ridge(penalty=1.0, bias=1.0), coalition=coalition)[0]
+    everybody = round(game.utility(np.ones(tree.n_players, dtype=bool)) / game.unit)
+    draw, change = pw.sampler(tree, "dfs", truncation), np.zeros(tree.n_players)
+    for seed in range(2):
+        order = draw(np.random.default_rng(seed))
+        utility = game.walk(order).utility
+        assert utility.dtype == np.int64
+        assert np.diff(utility, prepend=0).sum() == utility[-1] == everybody
+        change += marginals(game, order, pw.Walk(utility, 0)) / 2
+    total = float(np.sum(tree.incidence("own") @ change)) * game.unit
+    assert total == pytest.approx(everybody * game.unit, abs=1e-12)
 
 
 def complete_rows(graph: pw.Graph) -> tuple[np.ndarray, np.ndarray]:
