@@ -120,7 +120,7 @@ OLD = Path(__file__).parent / "version-0.1.0"
 def test_a_run_of_version_0_1_0_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(metadata, "version", lambda package: "0.2.0" if package == "pcwinter" else "1")
+    monkeypatch.setattr(metadata, "version", lambda package: "0.3.0" if package == "pcwinter" else "1")
     write_graph(tmp_path)
     mine, out, whole = pw.read_graph(tmp_path), tmp_path / "run", tmp_path / "whole"
     shutil.copytree(OLD / name, out)

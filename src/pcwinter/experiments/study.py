@@ -202,6 +202,7 @@ class Study:
                 hops=self.hops,
                 orders=orders,
                 truncation=ratios,
+                remainder="nobody",  # as in the paper, and in the published results
                 stop=stop | display.interrupted,
                 seed=seed,
                 workers=self.workers,

@@ -45,7 +45,7 @@ from pcwinter.values import Request, Values
 PACKAGES = ("pcwinter", "numpy", "scipy", "numba", "pandas")
 BITS = ("pcwinter", "numpy", "scipy", "numba")  # other versions of these may give different bits
 RESULTS = ("nodes.csv", "edges.csv", "players.npz")
-SAME_BITS = ("0.1.0", "0.2.0")  # versions of pcwinter that give the same bits as this one
+SAME_BITS = ("0.1.0", "0.2.0", "0.3.0")  # versions whose runs go on in this one, in the game that they began
 SHARE = 0.05  # share of the time that checkpoints may take
 LONGEST = 10.0  # seconds after which a checkpoint is saved regardless of SHARE
 
