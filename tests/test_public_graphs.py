@@ -57,7 +57,7 @@ def test_truncated_values_add_up_exactly(name: str, coalition: str, data_dir: Pa
         assert utility.dtype == np.int64
         assert np.diff(utility, prepend=0).sum() == utility[-1] == everybody
         change += marginals(game, order, pw.Walk(utility, 0)) / 2
-    total = float(np.sum(tree.incidence("own") @ change)) * game.unit
+    total = float(np.asarray(tree.incidence("own") @ change).sum()) * game.unit
     assert total == pytest.approx(everybody * game.unit, abs=1e-12)
 
 
