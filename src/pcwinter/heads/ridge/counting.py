@@ -7,7 +7,7 @@ change the sign, the lead is computed again in double precision, so the count is
 
 import numpy as np
 
-from pcwinter._util.arrays import FloatArray, IntArray
+from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
 from pcwinter._util.compiled import compiled, inlined
 from pcwinter.game.metrics import ACCURACY, measure
 from pcwinter.heads.ridge.course import Row, Scores, Scoring
@@ -15,6 +15,7 @@ from pcwinter.heads.ridge.course import Row, Scores, Scoring
 SINGLE = 2e-5  # error of `a` in single precision, relative to the largest product: ten times what tests observe
 ROUNDED = 1e-6  # the same for the constant feature, which is computed in double precision and then rounded
 STORED = 2.0**-21  # four roundings of a number in single precision, relative to it
+PART = 128  # validation nodes whose leads are looked at again if one of them is unclear
 KEPT = 256  # validation nodes whose kernels with the open tree are cached for double precision
 MOST = 4096  # with more slots in a tree, or labelled nodes, SINGLE does not hold, and double precision is used
 
@@ -39,6 +40,7 @@ def make_scores(ends: IntArray, like: FloatArray) -> Scores:
         np.empty((n_classes, n)),
         np.empty(n, dtype=like.dtype),
         np.empty(n, dtype=like.dtype),
+        np.zeros(-(-n // PART), dtype=np.bool_),
         np.zeros(1),
     )
 
@@ -94,23 +96,14 @@ def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: 
         size = max(abs(lowest), abs(highest))
         doubt += scoring.error * (highest - lowest + STORED / SINGLE * size) + STORED * scores.largest[0]
     limit = a.dtype.type(doubt)
-    last = n_classes - 1
-    scores.best[:] = -np.inf
-    for k in range(0, n_classes, 4):  # four classes at a time; the last one may be repeated
-        _best(scores, a, b, k, min(k + 1, last), min(k + 2, last), min(k + 3, last))
-    for y in range(n_classes):
-        scores.slope[scoring.ends[y] : scoring.ends[y + 1]] = b[y]
-    mine, slope, best = scores.mine, scores.slope, scores.best
-    ahead, clear = np.int32(0), np.int32(0)  # as wide as the numbers compared; otherwise the loop is slow
-    for i in range(len(a)):
-        lead = mine[i] + slope[i] * a[i] - best[i]
-        ahead = np.int32(ahead + np.int32(lead > limit))
-        clear = np.int32(clear + np.int32(abs(lead) > limit))
-    correct = int(ahead)
-    if clear < len(a):
-        for y in range(n_classes):
-            for i in range(scoring.ends[y], scoring.ends[y + 1]):
-                if not abs(mine[i] + slope[i] * a[i] - best[i]) > limit:
+    correct = _leads(scores.others, scores.mine, scores.slope, scores.best, scores.doubtful, scoring.ends, a, b, limit)
+    y = 0
+    for part in range(len(scores.doubtful)):
+        if scores.doubtful[part]:
+            for i in range(part * PART, min((part + 1) * PART, len(a))):
+                if not abs(scores.best[i]) > limit:
+                    while i >= scoring.ends[y + 1]:
+                        y += 1
                     hit = _hit(scores.exact, b, _entry(row, i) if scoring.error else a[i], y, i, scoring.tie)
                     if hit < 0:
                         return np.nan
@@ -118,16 +111,51 @@ def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: 
     return float(correct)
 
 
+@compiled
+def _leads(
+    others: FloatArray,
+    mine: FloatArray,
+    slope: FloatArray,
+    best: FloatArray,
+    doubtful: BoolArray,
+    ends: IntArray,
+    a: FloatArray,
+    b: FloatArray,
+    limit: float,
+) -> int:
+    """How many leads are above the limit; leads are put into `best`, and parts with unclear ones into `doubtful`.
+
+    Not inlined: its loops are vectorised only where the compiler sees few arrays.
+    """
+    last = len(b) - 1
+    best[:] = -np.inf
+    for k in range(0, len(b), 4):  # four classes at a time; the last one may be repeated
+        _best(others, best, a, b, k, min(k + 1, last), min(k + 2, last), min(k + 3, last))
+    for y in range(len(b)):
+        slope[ends[y] : ends[y + 1]] = b[y]
+    correct = 0
+    for part in range(len(doubtful)):
+        begin, end = part * PART, min((part + 1) * PART, len(a))
+        now, true, rate, lead = a[begin:end], mine[begin:end], slope[begin:end], best[begin:end]
+        ahead, clear = np.int32(0), np.int32(0)  # as wide as the numbers compared; otherwise the loop is slow
+        for i in range(len(lead)):
+            lead[i] = true[i] + rate[i] * now[i] - lead[i]
+            ahead = np.int32(ahead + np.int32(lead[i] > limit))
+            clear = np.int32(clear + np.int32(abs(lead[i]) > limit))
+        correct += int(ahead)
+        doubtful[part] = clear < end - begin
+    return correct
+
+
 @inlined
-def _best(scores: Scores, a: FloatArray, b: FloatArray, p: int, q: int, r: int, s: int) -> None:
+def _best(others: FloatArray, best: FloatArray, a: FloatArray, b: FloatArray, p: int, q: int, r: int, s: int) -> None:
     """Update the best scores of the wrong classes with four more classes."""
     f = a.dtype.type
     w, x, y, z = f(b[p]), f(b[q]), f(b[r]), f(b[s])
-    first, second, third, fourth = scores.others[p], scores.others[q], scores.others[r], scores.others[s]
-    best = scores.best
+    first, second, third, fourth = others[p], others[q], others[r], others[s]
     for i in range(len(best)):
-        k, m = first[i] + w * a[i], second[i] + x * a[i]
-        n, o = third[i] + y * a[i], fourth[i] + z * a[i]
+        now = a[i]
+        k, m, n, o = first[i] + w * now, second[i] + x * now, third[i] + y * now, fourth[i] + z * now
         k, n = (k if k > m else m), (n if n > o else o)
         k = k if k > n else n
         best[i] = k if k > best[i] else best[i]

@@ -33,6 +33,7 @@ class Scores(NamedTuple):
     whole: FloatArray  # (c, v)
     best: FloatArray  # (v,) in the precision of `a`
     slope: FloatArray  # (v,)
+    doubtful: BoolArray  # parts of the validation nodes in which a lead is unclear
     largest: FloatArray  # (1,) largest absolute entry that `exact` has had
 
 

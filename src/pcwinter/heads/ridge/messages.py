@@ -76,7 +76,8 @@ def walk_messages(course: Course, first: int, last: int, opened: Opened, scores:
             for i in range(n):
                 a[i] = slope * line[i] + constant[i]
             utility = score(scoring, scores, a, b, row, walked.parts.fresh)
-            credit(walked.parts, course.players[steps[step] : steps[step + 1]], course.credited)
+            if len(walked.parts.last):
+                credit(walked.parts, course.players[steps[step] : steps[step + 1]], course.credited)
             walked.counts[0 if course.visited[steps[step]] else 1] += 1
         walked.utility[step] = utility
 
