@@ -38,6 +38,7 @@ def make_plan(
     `sum_rows` is empty, no sums are used.
     """
     n_steps, n_players = len(steps) - 1, len(local.slot)
+    parent, size, weight = local.parent, local.size, local.weight
     plan = Plan(
         np.zeros(n_steps + 1, dtype=np.int64),
         np.empty(len(players), dtype=np.int64),
@@ -48,7 +49,7 @@ def make_plan(
     )
     joined, acting = np.zeros(n_players, dtype=np.bool_), np.zeros(n_players, dtype=np.bool_)
     fresh, children = np.empty(n_players, dtype=np.int64), np.zeros(n_players, dtype=np.int64)
-    stamp = np.full(n_players, -1)
+    fresh_at = np.full(n_players, -1)
     tree, total, added, n = -1, 0.0, 0, 0
     for step in range(n_steps):
         begin, end = steps[step], steps[step + 1]
@@ -56,32 +57,47 @@ def make_plan(
             tree, total, added = local.tree[players[begin]], 0.0, 0
         m = 0
         for position in range(begin, end):
-            m = _join(local, joined, acting, players[position], fresh, m)
-        for k in range(m):
-            p = fresh[k]
-            total += local.weight[p]
-            stamp[p] = step
-            if local.weight[p] != 0 or local.parent[p] < 0:
+            m = _join(parent, size, joined, acting, players[position], fresh, m)
+        for p in fresh[:m]:
+            total += weight[p]
+            if weight[p] != 0 or parent[p] < 0:
                 plan.changed[step] = True
         added += m
-        if added == local.size[local.first[tree]]:
+        if added == size[local.first[tree]]:
             plan.scale[step] = 1.0
         elif total > 0:
             plan.scale[step] = local.total[tree] / total
         if visited[begin] or (end < len(players) and local.tree[players[end]] == tree):
-            n = _list(local, rows, sum_rows, fresh, m, stamp, step, children, plan, n)
+            if m > 1 and len(sum_rows):
+                n = _list_sums(local, fresh[:m], fresh_at, step, children, plan, n)
+            else:
+                for p in fresh[:m]:
+                    if weight[p] != 0:
+                        plan.player[n], plan.weight[n] = p, weight[p]
+                        n += 1
         plan.end[step + 1] = n
+    for k in range(n):
+        p = plan.player[k]
+        plan.row[k] = rows[local.slot[p]] if p >= 0 else sum_rows[local.slot[~p]]
     return plan
 
 
 @inlined
-def _join(local: LocalGraphs, joined: BoolArray, acting: BoolArray, player: int, fresh: IntArray, m: int) -> int:
+def _join(
+    parent: IntArray,
+    size: IntArray,
+    joined: BoolArray,
+    acting: BoolArray,
+    player: int,
+    fresh: IntArray,
+    m: int,
+) -> int:
     """Let a player join, and list the players that act from now on: itself and descendants that waited for it."""
     joined[player] = True
-    above = local.parent[player]
+    above = parent[player]
     if above >= 0 and not acting[above]:
         return m
-    p, end = player, player + local.size[player]
+    p, end = player, player + size[player]
     while p < end:  # in pre-order, so a parent comes first; a subtree whose root has not joined is skipped
         if joined[p]:
             acting[p] = True
@@ -89,47 +105,36 @@ def _join(local: LocalGraphs, joined: BoolArray, acting: BoolArray, player: int,
             m += 1
             p += 1
         else:
-            p += local.size[p]
+            p += size[p]
     return m
 
 
-@inlined
-def _list(
-    local: LocalGraphs,
-    rows: IntArray,
-    sum_rows: IntArray,
-    fresh: IntArray,
-    m: int,
-    stamp: IntArray,
-    step: int,
-    children: IntArray,
-    plan: Plan,
-    n: int,
+@compiled
+def _list_sums(
+    local: LocalGraphs, fresh: IntArray, fresh_at: IntArray, step: int, children: IntArray, plan: Plan, n: int
 ) -> int:
-    """List the additions of players that act from this step on; `stamp` says which, `children` is scratch, all 0."""
-    sums = len(sum_rows) > 0 and m > 1
-    if sums:
-        for p in fresh[:m]:
-            if local.parent[p] >= 0:
-                children[local.parent[p]] += 1
-    for k in range(m):
-        p = fresh[k]
+    """List the additions of the `fresh` players of a step, with sums; `children`, (p,), is scratch, all 0.
+
+    `fresh_at`, (p,), is the step in which a player became fresh.
+    """
+    for p in fresh:
+        fresh_at[p] = step
+        if local.parent[p] >= 0:
+            children[local.parent[p]] += 1
+    for p in fresh:
         q = local.parent[p]
-        few = not sums or q < 0 or local.reach[q] == 0.0 or 2 * abs(children[q]) <= local.size[q]
+        few = q < 0 or local.reach[q] == 0.0 or 2 * abs(children[q]) <= local.size[q]
         if few and local.weight[p] != 0:
-            plan.player[n], plan.row[n], plan.weight[n] = p, rows[local.slot[p]], local.weight[p]
+            plan.player[n], plan.weight[n] = p, local.weight[p]
             n += 1
         elif not few and children[q] > 0:
             children[q] = -children[q]  # listed
-            plan.player[n], plan.row[n], plan.weight[n] = ~q, sum_rows[local.slot[q]], local.reach[q]
+            plan.player[n], plan.weight[n] = ~q, local.reach[q]
             n += 1
             for other in range(q + 1, q + local.size[q]):
-                if stamp[other] != step:
-                    plan.player[n], plan.row[n] = other, rows[local.slot[other]]
-                    plan.weight[n] = -local.weight[other]
+                if fresh_at[other] != step:
+                    plan.player[n], plan.weight[n] = other, -local.weight[other]
                     n += 1
-    if sums:
-        for p in fresh[:m]:
-            if local.parent[p] >= 0:
-                children[local.parent[p]] = 0
+    for p in fresh:
+        children[max(local.parent[p], 0)] = 0
     return n

@@ -6,9 +6,8 @@ norm. All are planned before the walk (`game.coalitions.plans`).
 
 import numpy as np
 
-from pcwinter._util.arrays import FloatArray
+from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.compiled import compiled, inlined
-from pcwinter.game.coalitions.records import LocalGraphs
 from pcwinter.game.detail import credit
 from pcwinter.heads.ridge.counting import score
 from pcwinter.heads.ridge.course import Course, Opened, Row, Scores
@@ -54,6 +53,7 @@ def walk_messages(course: Course, first: int, last: int, opened: Opened, scores:
     nodes = opened.where[begin : begin + m]
     row = Row(scale, weights, nodes, opened.products, rests, opened.finished, opened.kept, whose)
     utility = walked.utility[first - 1] if first else scoring.empty
+    slots, sizes, messages, square = local.slot, local.size, local.weight, opened.square
     norm = 0.0
     for step in range(first, last):
         if plan.changed[step]:
@@ -61,15 +61,17 @@ def walk_messages(course: Course, first: int, last: int, opened: Opened, scores:
                 source, weight = plan.row[k], plan.weight[k]
                 add(line, lines[source], weight)
                 add(white, whites[source], weight)
-                norm += _move(local, begin, plan.player[k], weight, kernel, source, opened.square, weights, sums)
+                norm += _move(
+                    slots, sizes, messages, begin, plan.player[k], weight, kernel, source, square, weights, sums
+                )
             now = plan.scale[step]
             scale[0] = now
             for k in range(n_white):
                 white_h[k] = now * white[k] + white_constant[k]
-            square = opened.norm + now * now * norm - dot(rests, rests)
+            squared = opened.norm + now * now * norm - dot(rests, rests)
             if len(opened.mixed):
-                square += now * np.dot(weights, opened.mixed)
-            rate = 1 / (max(square, 0.0) + course.penalty)  # rounding may make a norm of 0 negative
+                squared += now * np.dot(weights, opened.mixed)
+            rate = 1 / (max(squared, 0.0) + course.penalty)  # rounding may make a norm of 0 negative
             for c in range(n_classes):
                 b[c] = ((1.0 if c == course.labels[tree] else 0.0) + white_h[c]) * rate
             slope = a.dtype.type(now)
@@ -84,7 +86,9 @@ def walk_messages(course: Course, first: int, last: int, opened: Opened, scores:
 
 @inlined
 def _move(
-    local: LocalGraphs,
+    slots: IntArray,
+    sizes: IntArray,
+    messages: FloatArray,
     begin: int,
     player: int,
     weight: float,
@@ -99,8 +103,8 @@ def _move(
     With stored kernel values, g.x comes from the weights of the slots; otherwise from the features of the row, `sums`.
     """
     change, one = 0.0, player >= 0
-    for p in range(player if one else ~player + 1, player + 1 if one else ~player + local.size[~player]):
-        slot, part = local.slot[p] - begin, weight if one else local.weight[p]
+    for p in range(player if one else ~player + 1, player + 1 if one else ~player + sizes[~player]):
+        slot, part = slots[p] - begin, weight if one else messages[p]
         if square:
             x = kernel[slot]
             change += part * (2 * dot(weights, x) + part * x[slot])
