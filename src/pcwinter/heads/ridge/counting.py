@@ -87,17 +87,28 @@ def score(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: R
 @inlined
 def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row) -> float:
     """Number of validation nodes whose true class leads; NaN if a score is not finite."""
-    n_classes = len(b)
+    limit = doubt(scoring.tie, scoring.error, scores.largest[0], b, a)
+    found = leads(scores.others, scores.mine, scores.slope, scores.best, scores.doubtful, scoring.ends, a, b, limit)
+    return found + unclear(scoring, scores, a, b, row, limit) if scores.doubtful.any() else float(found)
+
+
+@inlined
+def doubt(tie: float, error: float, largest: float, b: FloatArray, a: FloatArray) -> float:
+    """The size up to which a lead is unclear, in the precision of `a`."""
     lowest = highest = b[0]
-    for c in range(1, n_classes):
+    for c in range(1, len(b)):
         lowest, highest = min(lowest, b[c]), max(highest, b[c])
-    doubt = 2 * scoring.tie  # twice, so that no rounding of a lead or of the limit matters
-    if scoring.error:
+    limit = 2 * tie  # twice, so that no rounding of a lead or of the limit matters
+    if error:
         size = max(abs(lowest), abs(highest))
-        doubt += scoring.error * (highest - lowest + STORED / SINGLE * size) + STORED * scores.largest[0]
-    limit = a.dtype.type(doubt)
-    correct = _leads(scores.others, scores.mine, scores.slope, scores.best, scores.doubtful, scoring.ends, a, b, limit)
-    y = 0
+        limit += error * (highest - lowest + STORED / SINGLE * size) + STORED * largest
+    return a.dtype.type(limit)
+
+
+@compiled
+def unclear(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row, limit: float) -> float:
+    """Number of validation nodes with unclear leads whose true class leads, in double precision."""
+    correct, y = 0, 0
     for part in range(len(scores.doubtful)):
         if scores.doubtful[part]:
             for i in range(part * PART, min((part + 1) * PART, len(a))):
@@ -112,7 +123,7 @@ def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: 
 
 
 @compiled
-def _leads(
+def leads(
     others: FloatArray,
     mine: FloatArray,
     slope: FloatArray,

@@ -9,7 +9,8 @@ import numpy as np
 from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.compiled import compiled, inlined
 from pcwinter.game.detail import credit
-from pcwinter.heads.ridge.counting import score
+from pcwinter.game.metrics import ACCURACY
+from pcwinter.heads.ridge.counting import doubt, leads, score, unclear
 from pcwinter.heads.ridge.course import Course, Opened, Row, Scores
 
 
@@ -54,6 +55,9 @@ def walk_messages(course: Course, first: int, last: int, opened: Opened, scores:
     row = Row(scale, weights, nodes, opened.products, rests, opened.finished, opened.kept, whose)
     utility = walked.utility[first - 1] if first else scoring.empty
     slots, sizes, messages, square = local.slot, local.size, local.weight, opened.square
+    counting = scoring.code == ACCURACY and not len(walked.parts.fresh)
+    tie, error, ends, largest = scoring.tie, scoring.error, scoring.ends, scores.largest[0]
+    others, mine, rates, best, doubtful = scores.others, scores.mine, scores.slope, scores.best, scores.doubtful
     norm = 0.0
     for step in range(first, last):
         if plan.changed[step]:
@@ -77,7 +81,13 @@ def walk_messages(course: Course, first: int, last: int, opened: Opened, scores:
             slope = a.dtype.type(now)
             for i in range(n):
                 a[i] = slope * line[i] + constant[i]
-            utility = score(scoring, scores, a, b, row, walked.parts.fresh)
+            if counting:  # `score`, written out: passing records costs as much as counting
+                limit = doubt(tie, error, largest, b, a)
+                utility = float(leads(others, mine, rates, best, doubtful, ends, a, b, limit))
+                if doubtful.any():
+                    utility += unclear(scoring, scores, a, b, row, limit)
+            else:
+                utility = score(scoring, scores, a, b, row, walked.parts.fresh)
             if len(walked.parts.last):
                 credit(walked.parts, course.players[steps[step] : steps[step + 1]], course.credited)
             walked.counts[0 if course.visited[steps[step]] else 1] += 1
