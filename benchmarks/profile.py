@@ -24,7 +24,7 @@ from pcwinter.game.coalitions.records import LocalGraphs, State, empty_state
 from pcwinter.game.coalitions.row_updates import Moves, add_four, apply, no_moves, plan
 from pcwinter.game.problem import COALITIONS
 from pcwinter.heads.ridge.contiguous import condition
-from pcwinter.heads.ridge.counting import KEPT, largest_error, make_scores, score
+from pcwinter.heads.ridge.counting import KEPT, add_row, largest_error, make_scores, score
 from pcwinter.heads.ridge.course import Row, Scores, Scoring
 from pcwinter.heads.ridge.head import RidgeWalker
 from pcwinter.heads.ridge.messages import add
@@ -83,8 +83,7 @@ def _profile(name: str, rates: dict[str, float]) -> None:
         lambda: _follow(local, empty_state(local), no_moves(local), order.players, walker.basis, white, b, 0)
     )
     joined = each(lambda: _join(local, empty_state(local), order.players))
-    scores = make_scores(walker.ends, room)
-    scores.exact[:] = np.random.default_rng(0).random((c, n))
+    scores = _some_scores(walker.ends, room)
     kept, whose = np.empty((KEPT, 1)), np.full(KEPT, -1)
     row = Row(np.ones(1), np.zeros(1), np.zeros(1, dtype=np.int64), products, np.zeros(0), finished, kept, whose)
     scoring = Scoring(0, walker.ends, 1.0, walker.tie, 0.0, largest_error(products))
@@ -149,7 +148,7 @@ def _profile_messages(name: str, rates: dict[str, float]) -> None:
             for row in set(plan.row[ends[i] : ends[i + 1]].tolist()):
                 rows += i - seen.get(row, 0)
                 seen[row] = i
-        scores = make_scores(walker.ends, room)
+        scores = _some_scores(walker.ends, room)
         known = Row(
             np.ones(1), np.zeros(1), used[:1], products, np.zeros(0), finished, np.empty((KEPT, 1)), np.full(KEPT, -1)
         )
@@ -185,6 +184,14 @@ def _profile_messages(name: str, rates: dict[str, float]) -> None:
         truncated = f", truncation {'-'.join(map(str, truncation))}" if truncation else ""
         about = f"{name}, messages, {title}{truncated}: {evaluations:,} evaluations, {additions:.2f} additions each"
         _print(about, parts, each(partial(game.walk, order)), rates)
+
+
+def _some_scores(ends: Array, room: Array) -> Scores:
+    """Random scores, so that few leads are unclear."""
+    scores, rng = make_scores(ends, room), np.random.default_rng(0)
+    for c in range(len(ends) - 1):
+        add_row(scores, ends, np.eye(len(ends) - 1)[c], rng.normal(size=int(ends[-1])))
+    return scores
 
 
 def _print(about: str, parts: list[tuple[str, float, float, str]], total: float, rates: dict[str, float]) -> None:

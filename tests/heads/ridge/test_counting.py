@@ -21,7 +21,7 @@ def count(a: np.ndarray, b: np.ndarray, error: float, scores: np.ndarray = SCORE
     single: Any = a.astype(np.float32) if error else a
     known = make_scores(ends, single)
     for c in range(n_classes):
-        add_row(known, ends, c, 1.0, scores[c])
+        add_row(known, ends, np.eye(n_classes)[c], scores[c])
     products = np.stack([a, np.zeros(n)])
     row = Row(
         np.ones(1),

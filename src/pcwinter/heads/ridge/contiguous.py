@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pcwinter._util.arrays import FloatArray, IntArray
+from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
 from pcwinter._util.compiled import compiled, inlined
 from pcwinter.game.coalitions.acting import begin_step, incomplete, join, row_scale
 from pcwinter.game.coalitions.row_updates import apply, forget, plan
@@ -100,13 +100,12 @@ def walk_tree(course: Course, first: int, last: int, opened: Opened, scores: Sco
 
 
 @compiled
-def _ends(course: Course, first: int) -> tuple[int, int]:
+def _ends(tree: IntArray, players: IntArray, steps: IntArray, visited: BoolArray, first: int) -> tuple[int, int]:
     """Where to stop walking the tree that begins with step `first`, before a silent last step; and its end."""
-    tree, players, steps = course.local.tree, course.players, course.steps
     end = first
     while end < len(steps) - 1 and tree[players[steps[end]]] == tree[players[steps[first]]]:
         end += 1
-    return end if course.visited[steps[end - 1]] else end - 1, end
+    return end if visited[steps[end - 1]] else end - 1, end
 
 
 @compiled
@@ -146,7 +145,7 @@ def walk_dual(
     `sums` has the products of the T_w of the message game, whose lines come after that of the constant feature.
     """
     local, plan, players, basis = course.local, course.plan, course.players, course.basis
-    n_classes, n = len(course.scoring.ends) - 1, products.shape[1]
+    n = products.shape[1]
     scores = make_scores(course.scoring.ends, lines)
     rounded = finished.astype(lines.dtype)
     constant = len(products) - 1
@@ -156,7 +155,7 @@ def walk_dual(
     kept = np.empty((KEPT if course.scoring.error else 0, np.diff(local.begin).max() + len(finished)))
     step = i = 0
     while step < len(course.steps) - 1:
-        last, end = _ends(course, step)
+        last, end = _ends(local.tree, players, course.steps, course.visited, step)
         tree = local.tree[players[course.steps[step]]]
         first, m = local.begin[tree], local.begin[tree + 1] - local.begin[tree]
         if len(local.weight):
@@ -186,8 +185,7 @@ def walk_dual(
             walk_messages(course, step, last, opened, scores)
         else:
             walk_tree(course, step, last, opened, scores)
-        for c in range(n_classes):
-            add_row(scores, course.scoring.ends, c, finished_labels[i, c], finished[i])
+        add_row(scores, course.scoring.ends, finished_labels[i], finished[i])
         if last < end:
             _complete(course, tree, last, scores)
         step = end
@@ -304,7 +302,7 @@ def walk_primal(
     to_validation = validation.copy()  # covariance @ validation
     step = 0
     while step < len(course.steps) - 1:
-        last, end = _ends(course, step)
+        last, end = _ends(local.tree, players, course.steps, course.visited, step)
         tree = local.tree[players[course.steps[step]]]
         nodes = basis[local.begin[tree] : local.begin[tree + 1]]
         m, n_inner = len(nodes), local.inner_begin[tree + 1] - local.inner_begin[tree]
@@ -331,7 +329,7 @@ def walk_primal(
         b = np.dot(row, weights)
         for c in range(n_classes):
             b[c] = ((1.0 if c == course.labels[tree] else 0.0) - b[c]) * weight
-            add_row(scores, course.scoring.ends, c, b[c], a)
+        add_row(scores, course.scoring.ends, b, a)
         if last < end:
             _complete(course, tree, last, scores)
         step = end

@@ -46,15 +46,16 @@ def make_scores(ends: IntArray, like: FloatArray) -> Scores:
 
 
 @compiled
-def add_row(scores: Scores, ends: IntArray, c: int, b: float, a: FloatArray) -> None:
-    """Add `b a` to the scores of class c."""
-    exact, others = scores.exact[c], scores.others[c]
-    for i in range(len(a)):
-        exact[i] += b * a[i]
-    scores.largest[0] = max(scores.largest[0], _largest(exact))
-    others[: ends[c]] = exact[: ends[c]]
-    others[ends[c + 1] :] = exact[ends[c + 1] :]
-    scores.mine[ends[c] : ends[c + 1]] = exact[ends[c] : ends[c + 1]]
+def add_row(scores: Scores, ends: IntArray, b: FloatArray, a: FloatArray) -> None:
+    """Add `b a^T` to the scores."""
+    for c in range(len(b)):
+        exact, others, slope = scores.exact[c], scores.others[c], b[c]
+        for i in range(len(a)):
+            exact[i] += slope * a[i]
+        scores.largest[0] = max(scores.largest[0], _largest(exact))
+        others[: ends[c]] = exact[: ends[c]]
+        others[ends[c + 1] :] = exact[ends[c + 1] :]
+        scores.mine[ends[c] : ends[c + 1]] = exact[ends[c] : ends[c + 1]]
 
 
 @inlined
