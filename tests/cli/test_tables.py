@@ -96,6 +96,10 @@ def test_different_settings_and_graphs_are_named(run: pw.Run) -> None:
     story = {**run.story, "asked": {**run.story["asked"], "hops": 3}, "fingerprint": "other"}
     shown = comparison(run, replace(run, story=story))
     assert "  hops: 2 in A, 3 in B" in shown
+    truncated = {**run.story["asked"], "truncation": [0.5, 0.7], "remainder": "silent"}
+    lines = comparison(run, replace(run, story={**run.story, "asked": truncated})).splitlines()
+    assert "  truncation: none in A, 0.5, 0.7 in B" in lines
+    assert "  remainder: none in A, silent in B" in lines
     assert "The graphs differ" in shown
     strangers = replace(
         run,

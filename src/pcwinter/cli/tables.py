@@ -56,7 +56,7 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
     top = whole_number("top", top, 1)
     lines = [f"A  {_heading(a)}", f"B  {_heading(b)}"]
     different = settings_of(a, b)
-    settings = [f"  {name}: {one} in A, {other} in B" for name, (one, other) in different.items()]
+    settings = [f"  {name}: {_said(one)} in A, {_said(other)} in B" for name, (one, other) in different.items()]
     heads = [run.story["head"] for run in (a, b)]
     if heads[0] != heads[1]:
         settings.append(f"  head, as calibrated: {heads[0]} in A, {heads[1]} in B")
@@ -87,6 +87,13 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
             note = " Both runs have the same seed, so their errors are not independent."
         lines.append(f"The stderr of A - B combines the standard errors of both runs.{note}")
     return "\n\n".join(lines)
+
+
+def _said(setting: object) -> str:
+    """A setting as a user gives it; a setting that does not apply is not recorded, or empty."""
+    if isinstance(setting, list):
+        return ", ".join(map(str, setting)) or "none"
+    return "none" if setting is None else str(setting)
 
 
 def settings_of(a: Run, b: Run) -> dict[str, tuple[object, object]]:
