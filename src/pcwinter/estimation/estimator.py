@@ -23,7 +23,7 @@ from pcwinter.estimation.jobs import Interruptible, Late, Pool, blocks, never
 from pcwinter.estimation.moments import Moments, Tally
 from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.stopping import FIRST, WINDOW, Progress, Rule, Stage, stages, unheard
-from pcwinter.game.detail import make_parts, settle
+from pcwinter.game.detail import Parts, make_parts, settle
 from pcwinter.game.protocol import Detailed, Game, Order, Preparable, check_order, marginals, null_players
 
 NOT_MET = "the limit of the stopping rule was reached, but its check did not stop the run: make limit and check agree"
@@ -78,7 +78,7 @@ def tally(
     if detail:
         if not isinstance(game, Detailed):
             raise TypeError(f"{type(game).__name__} does not split utilities into parts: leave out the bootstrap")
-        parts = make_parts(sp.csr_array(sp.vstack([levels[name] for name in detail])), game.n_parts)
+        parts = _parts(game, levels, detail)
         walk = partial(game.walk, parts=parts)
         sums, squares = np.zeros_like(parts.sums), np.zeros(len(parts.sums))
         if begin is not None:
@@ -104,6 +104,10 @@ def tally(
     ends = np.cumsum([levels[name].shape[0] for name in detail])
     by_level = [dict(zip(detail, np.split(array, ends[:-1]), strict=True)) for array in (sums, squares)]
     return replace(total, detail=by_level[0], squares=by_level[1])
+
+
+def _parts(game: Detailed, levels: Levels, detail: Sequence[str]) -> Parts:
+    return make_parts(sp.csr_array(sp.vstack([levels[name] for name in detail])), game.n_parts)
 
 
 def visited_rows(game: Game, levels: Levels) -> Callable[[Order], dict[str, BoolArray]]:
@@ -195,7 +199,12 @@ class Sample:
         if isinstance(self.game, Preparable):
             for order in block_of_orders(self.draw, self.seed, 0, 1):
                 check_order(self.game, order)
-                self.game.prepare(order)
+                if self.detail and isinstance(self.game, Detailed):
+                    parts = _parts(self.game, self.levels, self.detail)
+                    self.game.prepare(order, parts)
+                    settle(parts.sums, np.zeros_like(parts.sums), np.zeros(len(parts.sums)))
+                else:
+                    self.game.prepare(order)
 
     def __call__(self, begin: int, end: int) -> Tally:
         """Tally of the orders `begin` to `end` - 1."""

@@ -148,8 +148,8 @@ class Walker(Protocol):
     def utility(self, coalition: BoolArray) -> float:
         """Utility of one coalition, from scratch."""
 
-    def prepare(self, order: Order) -> None:
-        """Compute and compile what walks along such orders share, before worker processes start."""
+    def prepare(self, order: Order, parts: Parts | None = None) -> None:
+        """Compute and compile what such walks share, before worker processes start; spoils `parts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +189,9 @@ class GraphGame:
         """Utility after every step of an order; see `Walker` for `parts`."""
         return self.walker.walk(order, parts)
 
-    def prepare(self, order: Order) -> None:
-        """Compute and compile what walks along orders such as `order` share."""
-        self.walker.prepare(order)
+    def prepare(self, order: Order, parts: Parts | None = None) -> None:
+        """Compute and compile what walks along orders such as `order` share; spoils `parts`."""
+        self.walker.prepare(order, parts)
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of one coalition, a mask of players, in plain numbers."""

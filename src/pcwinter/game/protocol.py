@@ -75,8 +75,8 @@ class Game(Protocol):
 class Preparable(Protocol):
     """Optional part of a game: work that all orders share."""
 
-    def prepare(self, order: Order) -> None:
-        """Compute and compile what walks along such orders share."""
+    def prepare(self, order: Order, parts: Parts | None = None) -> None:
+        """Compute and compile what walks along such orders share; `parts` only if the game is `Detailed`."""
 
 
 @runtime_checkable

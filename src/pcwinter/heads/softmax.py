@@ -143,11 +143,13 @@ class SoftmaxWalker:
             table = sp.csr_array(sp.vstack([table, problem.some_rows(trees, made)]))
         return fit_scores(table, labels, members, problem.n_classes, head, problem.rows)
 
-    def prepare(self, order: Order) -> None:
+    def prepare(self, order: Order, parts: Parts | None = None) -> None:
         """Compile only. There is nothing to compute in advance, and a whole walk would take too long."""
-        state = empty_state(self.problem.local)
+        local = self.problem.local
+        state = empty_state(local)
         begin_step(state)
-        join(self.problem.local, state, int(order.players[0]))
+        join(local, state, int(order.players[0]))
+        sort_tree(local, state, 0, empty_state(local))
         credit(make_parts(None, len(self.problem.targets)), order.players[:1], order.credited(self.problem.null))
         self.utility(np.ones(len(order.players), dtype=np.bool_))
 

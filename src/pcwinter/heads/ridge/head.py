@@ -393,13 +393,13 @@ class RidgeWalker:
         lines[:b, n:] = self.features.toarray()
         return lines
 
-    def prepare(self, order: Order) -> None:
+    def prepare(self, order: Order, parts: Parts | None = None) -> None:
         """Compile, and compute what such orders share, by walking the first tree, or until the trees interleave."""
         sequence = self.problem.local.tree[order.players]
         switches = np.cumsum(np.r_[True, sequence[1:] != sequence[:-1]])
         enough = np.flatnonzero(switches > len(self.problem.local.root))
         end = int(enough[0]) + 1 if len(enough) else int((switches == 1).sum())
-        self.walk(Order(order.players[:end], order.visited[:end]))
+        self.walk(Order(order.players[:end], order.visited[:end]), parts)
 
     def utility(self, coalition: BoolArray) -> float:
         """Utility of any coalition, solved from scratch, in units of the game."""
