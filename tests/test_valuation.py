@@ -196,8 +196,14 @@ def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> N
         ({"coalition": "message"}, "did you mean messages"),
         ({"remainder": "all"}, "remainder is 'all'"),
         ({"theta": (0, 0, 1)}, "coalition='messages'"),
+        ({"theta": 0.5, "coalition": "messages"}, "theta is 0.5, expected a list of 3 numbers"),
+        ({"theta": {0: 1}, "coalition": "messages"}, "expected a list of 3 numbers"),
         ({"preset": "letter"}, "preset is 'letter'"),
         ({"preset": "paper", "coalition": "messages"}, "coalition='induced', but coalition is 'messages'"),
+        ({"preset": "paper", "head": pw.Softmax(epochs=3)}, r"head='softmax', but head is Softmax\(\.\.\.\)"),
+        ({"preset": "paper", "orders": "level"}, "orders='dfs', but orders is 'level'"),
+        ({"preset": "paper", "metric": "macro-f1"}, "metric='accuracy', but metric is 'macro-f1'"),
+        ({"preset": "paper", "empty": "constant"}, "empty='nothing', but empty is 'constant'"),
         ({"preset": "paper", "head": "ridge"}, "head='softmax', but head is 'ridge'"),
         ({"head": pw.Ridge}, "head is <class"),
         ({"metric": ["accuracy"]}, "metric is"),
@@ -207,6 +213,14 @@ def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> N
 def test_bad_requests_are_refused(options: dict[str, object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         pw.value(random_graph(1), **options)  # type: ignore[arg-type]
+
+
+def test_theta_of_the_default_model_is_the_default() -> None:
+    graph = random_graph(1)
+    options = {"head": RIDGE, "coalition": "messages", "permutations": 5}
+    plain, said = pw.value(graph, **options), pw.value(graph, theta=(0, 0, 1.0), **options)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(plain.estimate.mean("player"), said.estimate.mean("player"))
+    assert plain.request.record() == said.request.record()
 
 
 def test_a_graph_must_be_a_graph() -> None:

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
 DEFAULTS = {"head": "ridge", "coalition": "induced", "remainder": "silent"}
 GAMES = {"induced": "induced game", "messages": "message game"}
-PRESETS = {"paper": {"head": "softmax", "coalition": "induced", "remainder": "nobody"}}
+PRESETS = {
+    "paper": {
+        "head": "softmax",
+        "coalition": "induced",
+        "remainder": "nobody",
+        "orders": "dfs",
+        "metric": "accuracy",
+        "empty": "nothing",
+    }
+}
 BY_NODE = ("own", "path")
 BY_EDGE = ("own", "path", "class")
 
@@ -55,8 +64,9 @@ class Request:
             if given is None:
                 object.__setattr__(self, name, default)
             elif self.preset is not None and given != default:
+                other = repr(given) if isinstance(given, str) else f"{type(given).__name__}(...)"
                 raise ValueError(
-                    f"preset={self.preset!r} means {name}={default!r}, but {name} is {given!r}: leave one of them out"
+                    f"preset={self.preset!r} means {name}={default!r}, but {name} is {other}: leave one of them out"
                 )
         check_head(self.head)
         coalition = one_of("coalition", self.coalition, COALITIONS)

@@ -10,7 +10,7 @@ from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.checks import count, whole_number
 from pcwinter.graph.io.datasets import DATASETS, location
 from pcwinter.runs.read import Run
-from pcwinter.values import utilities
+from pcwinter.values import GAMES, utilities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,8 +138,9 @@ def plain(word: str) -> str:
 
 def _heading(run: Run) -> str:
     story = run.story
+    what = f"{story['n_players']:,} players, {GAMES[story['asked']['coalition']]}, {story['head']}"
     lines = [
-        f"{run.directory}: {plain(story['graph']) or 'a graph'}, {story['n_players']:,} players, {story['head']}",
+        f"{run.directory}: {plain(story['graph']) or 'a graph'}, {what}",
         story["status"],
         utilities(story["asked"]["metric"], story["utility_full"], story["utility_roots"], story["utility_empty"]),
         *(f"warning: {warning}" for warning in story["warnings"]),

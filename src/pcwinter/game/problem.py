@@ -121,6 +121,8 @@ def make_problem(
 
 def check_theta(hops: int, coalition: str, theta: Sequence[float]) -> tuple[float, ...]:
     """The weights of the powers of the propagation as a tuple of floats, after checking them."""
+    if not isinstance(theta, (Sequence, np.ndarray)) or isinstance(theta, str):
+        raise ValueError(f"theta is {theta!r}, expected a list of {hops + 1} numbers, for the powers 0 to {hops}")
     if not len(theta):
         return ()
     if coalition != "messages":
@@ -130,7 +132,7 @@ def check_theta(hops: int, coalition: str, theta: Sequence[float]) -> tuple[floa
     weights = tuple(number("theta", weight, zero=True) for weight in theta)
     if not any(weights):
         raise ValueError("theta has no weight above 0: give at least one")
-    return weights
+    return () if weights == (*[0.0] * hops, 1.0) else weights  # the default
 
 
 def _training_rows(local: LocalGraphs, features: Sparse, coefficient: FloatArray) -> Sparse:

@@ -21,8 +21,8 @@ def orders(tree_hops: int, game: RidgeWalker, seed: int) -> list[Order]:
     """Every player visited, truncated, and silent at random, in one sequence of trees."""
     tree, rng = game.problem.tree, np.random.default_rng(seed)
     whole = sampler(tree)(rng)
-    silent = (rng.random(tree.n_players) < 0.4) | (tree.parent[whole.players] < 0)
-    return [whole, sampler(tree, "dfs", (0.5,) * tree_hops)(rng), Order(whole.players, silent)]
+    visited = (rng.random(tree.n_players) < 0.4) | (tree.parent[whole.players] < 0)
+    return [whole, sampler(tree, "dfs", (0.5,) * tree_hops)(rng), Order(whole.players, visited)]
 
 
 @pytest.mark.parametrize("form", FORMS)
