@@ -118,7 +118,7 @@ def test_a_run_whose_time_is_over_stays_as_it_is(tick: Callable[[float], None], 
 def test_preparation_counts_and_is_told_apart(
     tick: Callable[[float], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(GraphGame, "prepare", lambda game, order: tick(100.0))
+    monkeypatch.setattr(GraphGame, "prepare", lambda game, order, parts=None: tick(100.0))
     done = pw.run(GRAPH, tmp_path, **OPTIONS, loading=30.0, max_seconds=5 * ORDER)
     assert done.permutations == 3  # 30 + 100 + 3 * 50 > 250
     assert "3 orders" in done.status
