@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULTS = {"head": "ridge", "coalition": "induced", "remainder": "silent"}
-GAMES = {"induced": "induced game", "messages": "message game"}
 PRESETS = {
     "paper": {
         "head": "softmax",
@@ -209,9 +208,10 @@ class Values:
 
     def __repr__(self) -> str:
         done = self.estimate.tally
+        game = game_name(str(self.request.coalition), self.request.theta)
         lines = [
             f"Values of {count(len(self.tree.nodes), 'node')} and {count(len(self.tree.edges), 'edge')} "
-            f"({count(self.tree.n_players, 'player')}, {GAMES[str(self.request.coalition)]}, {self.head})",
+            f"({count(self.tree.n_players, 'player')}, {game}, {self.head})",
             self.status,
             f"{count(done.orders, 'order')}, {done.evaluations:,} utilities in {self.estimate.seconds:.2f} s, "
             f"after {self.setup_seconds:.2f} s of preparation",
@@ -219,6 +219,12 @@ class Values:
             *(f"warning: {warning}" for warning in self.warnings),
         ]
         return "\n".join(lines)
+
+
+def game_name(coalition: str, theta: Sequence[float]) -> str:
+    """The game in a few words."""
+    name = {"induced": "induced game", "messages": "message game"}[coalition]
+    return f"{name} with theta {', '.join(f'{weight:g}' for weight in theta)}" if theta else name
 
 
 def utilities(metric: str, full: float, roots: float, empty: float) -> str:

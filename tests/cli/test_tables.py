@@ -100,6 +100,11 @@ def test_different_settings_and_graphs_are_named(run: pw.Run) -> None:
     lines = comparison(run, replace(run, story={**run.story, "asked": truncated})).splitlines()
     assert "  truncation: none in A, 0.5, 0.7 in B" in lines
     assert "  remainder: none in A, silent in B" in lines
+    game = {**run.story["asked"], "coalition": "messages", "theta": [0.5, 0, 0.5], "empty": "constant"}
+    lines = comparison(run, replace(run, story={**run.story, "asked": game})).splitlines()
+    assert "  theta: the last power alone in A, 0.5, 0, 0.5 in B" in lines
+    assert "  empty: nothing in A, constant in B" in lines
+    assert "message game with theta 0.5, 0, 0.5" in lines[4]
     assert "The graphs differ" in shown
     strangers = replace(
         run,

@@ -231,6 +231,26 @@ def test_options_reach_the_library(folder: Path, tmp_path: Path) -> None:
     assert files(tmp_path / "same") == files(out)
 
 
+def test_a_message_run_goes_on_as_one(folder: Path, tmp_path: Path) -> None:
+    common = ["value", folder, *FAST, "--theta", "0.2,0.3,0.5", "--empty", "constant", "--truncation", "0.5,0.7"]
+    whole, halves = tmp_path / "whole", tmp_path / "halves"
+    for out, permutations in ((whole, 20), (halves, 10)):
+        done = call(*common, "--coalition", "messages", "--out", out, "--permutations", permutations)
+        assert done.returncode == 0, done.stderr
+    done = call(*common, "--out", halves, "--permutations", 20, "--resume")
+    assert done.returncode == 0, done.stderr
+    assert "message game with theta 0.2, 0.3, 0.5" in done.stdout
+    assert files(halves) == files(whole)
+    refused(
+        call(*common, "--out", halves, "--permutations", 20, "--resume", "--coalition", "induced"),
+        "--theta needs --coalition messages",
+    )
+    refused(
+        call(*common, "--out", halves, "--permutations", 20, "--resume", "--remainder", "nobody"),
+        "(--remainder is silent there and nobody here)",
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -268,6 +288,17 @@ def test_options_reach_the_library(folder: Path, tmp_path: Path) -> None:
         ("--permutations 10 --tolerance 0.01", "--tolerance 0.01 would have no effect"),
         ("--permutations 10 --max-permutations 20", "--max-permutations 20 would have no effect"),
         ("--permutation 5", "No such option '--permutation'."),
+        ("--remainder nobody", "--remainder has no effect without --truncation"),
+        ("--theta 0,1,1", "--theta needs --coalition messages, but --coalition is 'induced': leave out --theta"),
+        ("--coalition messages --theta abc", "'abc' is not a list of numbers such as 0,0.5,0.5."),
+        ("--coalition messages --theta 1,1", "--theta has 2 weights, expected 3"),
+        (
+            "--coalition messages --theta 1e308,0,1",
+            "--theta is [1e+308, 0.0, 1.0], expected weights that are 0 or from",
+        ),
+        ("--preset paper --head ridge", "--preset paper means --head softmax, but --head is 'ridge'"),
+        ("--preset paper --epochs 5", "--epochs contradicts --preset paper: leave one of them out"),
+        ("--preset paper --penalty 3", "--penalty contradicts --preset paper: leave one of them out"),
         ("too many", "Got unexpected extra arguments (too many)"),
     ],
 )

@@ -93,7 +93,7 @@ def as_options(sentence: str) -> str:
         if name is None or not (
             found["assigned"]
             or "_" in name
-            or (not before and re.match(" (is|has|and) ", after))
+            or (re.search(r"(^|\(|; )$", before) and re.match(" (is|has|and|needs) ", after))
             or re.match(r" is ['\d-]", after)
             or re.search(r"\b(raise|lower|correct|leave out) $", before)
         ):

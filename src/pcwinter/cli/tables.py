@@ -10,7 +10,7 @@ from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.checks import count, whole_number
 from pcwinter.graph.io.datasets import DATASETS, location
 from pcwinter.runs.read import Run
-from pcwinter.values import GAMES, utilities
+from pcwinter.values import game_name, utilities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,9 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
     top = whole_number("top", top, 1)
     lines = [f"A  {_heading(a)}", f"B  {_heading(b)}"]
     different = settings_of(a, b)
-    settings = [f"  {name}: {_said(one)} in A, {_said(other)} in B" for name, (one, other) in different.items()]
+    settings = [
+        f"  {name}: {_said(name, one)} in A, {_said(name, other)} in B" for name, (one, other) in different.items()
+    ]
     heads = [run.story["head"] for run in (a, b)]
     if heads[0] != heads[1]:
         settings.append(f"  head, as calibrated: {heads[0]} in A, {heads[1]} in B")
@@ -89,11 +91,11 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
     return "\n\n".join(lines)
 
 
-def _said(setting: object) -> str:
-    """A setting as a user gives it; a setting that does not apply is not recorded, or empty."""
-    if isinstance(setting, list):
-        return ", ".join(map(str, setting)) or "none"
-    return "none" if setting is None else str(setting)
+def _said(name: str, setting: object) -> str:
+    """A setting as a user gives it; a setting that does not apply or has its default may not be recorded."""
+    if setting is None:
+        return {"empty": "nothing", "theta": "the last power alone"}.get(name, "none")
+    return (", ".join(map(str, setting)) or "none") if isinstance(setting, list) else str(setting)
 
 
 def settings_of(a: Run, b: Run) -> dict[str, tuple[object, object]]:
@@ -138,7 +140,8 @@ def plain(word: str) -> str:
 
 def _heading(run: Run) -> str:
     story = run.story
-    what = f"{story['n_players']:,} players, {GAMES[story['asked']['coalition']]}, {story['head']}"
+    game = game_name(story["asked"]["coalition"], story["asked"].get("theta", ()))
+    what = f"{story['n_players']:,} players, {game}, {story['head']}"
     lines = [
         f"{run.directory}: {plain(story['graph']) or 'a graph'}, {what}",
         story["status"],

@@ -32,12 +32,13 @@ if TYPE_CHECKING:
     from pcwinter.heads.softmax import Softmax
 
 
-def _ratios(ctx: click.Context, param: click.Parameter, given: str) -> tuple[float, ...]:
-    """Text -> floats; the library checks their range."""
+def _numbers(ctx: click.Context, param: click.Parameter, given: str) -> tuple[float, ...]:
+    """Text -> floats; the library checks how many they are, and their range."""
     try:
         return tuple(float(part) for part in given.split(",")) if given else ()
     except ValueError:
-        raise click.BadParameter(f"{given!r} is not a list of numbers such as 0.5,0.7.", ctx, param) from None
+        example = "0,0.5,0.5" if param.name == "theta" else "0.5,0.7"
+        raise click.BadParameter(f"{given!r} is not a list of numbers such as {example}.", ctx, param) from None
 
 
 def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -75,7 +76,7 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 @click.option(
     "--theta",
     default="",
-    callback=_ratios,
+    callback=_numbers,
     metavar="W0,...,WK",
     help="Weights of the powers of the propagation, for --coalition messages; by default the last power alone.",
 )
@@ -97,7 +98,7 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 @click.option(
     "--truncation",
     default="",
-    callback=_ratios,
+    callback=_numbers,
     metavar="T1,T2",
     help="Share of children that join silently at each depth, such as 0.5,0.7; none by default.",
 )
@@ -193,11 +194,14 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
     from pcwinter.estimation.display import Display
     from pcwinter.estimation.stopping import choose
     from pcwinter.runs import directory
+    from pcwinter.runs.read import recorded_game
     from pcwinter.values import Request
 
     head = options.pop("head") or ("softmax" if options["preset"] == "paper" else "ridge")
     _refuse_idle(graph, data, head, **options)
-    Request(head=head, **{field.name: options[field.name] for field in fields(Request) if field.name in options})
+    before = recorded_game(out) if resume and options["preset"] is None else {}
+    given = {field.name: options[field.name] for field in fields(Request) if field.name in options}
+    Request(head=head, **given | {name: given[name] or known for name, known in before.items()})
     make_head = _head(head, options)
     budget(options["memory"], whole_number("workers", options["workers"], 1))  # all checked before the graph is loaded
     limits = (options.pop(name) for name in ("permutations", "max_permutations", "tolerance", "max_seconds"))
@@ -243,13 +247,24 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
 
 
 def _refuse_idle(
-    graph: str, data: Path | None, head: str, *, metric: str, memory: int | None, temperature: float | None, **_: Any
+    graph: str,
+    data: Path | None,
+    head: str,
+    *,
+    metric: str,
+    memory: int | None,
+    temperature: float | None,
+    truncation: tuple[float, ...],
+    remainder: str | None,
+    **_: Any,
 ) -> None:
     """Raise an error if an option would have no effect."""
     if data is not None and (graph == "demo" or graph not in DATASETS):
         raise ValueError("--data is the folder of the public graphs, and this graph is not one of them: leave it out")
+    if remainder is not None and not truncation:
+        raise ValueError("--remainder has no effect without --truncation: leave it out, or add --truncation")
     if memory is not None and head == "softmax":
-        raise ValueError("--memory limits the ridge head, but the head is softmax: leave it out, or add --head ridge")
+        raise ValueError("--memory limits the ridge head, but the head is softmax: leave it out")
     if temperature is not None and metric not in ("probability", "log-likelihood"):
         raise ValueError(f"--temperature has no effect on the metric {metric}: leave it out, or choose another metric")
 
@@ -280,8 +295,10 @@ def _head(kind: str, options: dict[str, Any]) -> "Callable[[Graph], str | Ridge 
         for head, options_of in names.items()
     }
     for head, strange in given.items():
-        if head != kind and strange:
-            name = next(iter(strange)).replace("_", "-")
+        name = next(iter(strange), "").replace("_", "-")
+        if name and options["preset"]:
+            raise ValueError(f"--{name} contradicts --preset {options['preset']}: leave one of them out")
+        if name and head != kind:
             raise ValueError(
                 f"--{name} belongs to the {head} head, but the head is {kind}: leave it out, or add --head {head}"
             )

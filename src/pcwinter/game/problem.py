@@ -78,6 +78,7 @@ class Problem:
 
 COALITIONS = ("induced", "messages")
 EMPTY = ("nothing", "constant")
+SMALLEST = 1e-9  # of the weights theta that are not 0; the largest is 1e9
 
 
 def make_problem(
@@ -130,6 +131,10 @@ def check_theta(hops: int, coalition: str, theta: Sequence[float]) -> tuple[floa
     if len(theta) != hops + 1:
         raise ValueError(f"theta has {len(theta)} weights, expected {hops + 1}, for the powers 0 to {hops}")
     weights = tuple(number("theta", weight, zero=True) for weight in theta)
+    if any(0 < weight < SMALLEST or weight > 1 / SMALLEST for weight in weights):
+        raise ValueError(
+            f"theta is {list(weights)}, expected weights that are 0 or from {SMALLEST:g} to {1 / SMALLEST:g}"
+        )
     if not any(weights):
         raise ValueError("theta has no weight above 0: give at least one")
     return () if weights == (*[0.0] * hops, 1.0) else weights  # the default

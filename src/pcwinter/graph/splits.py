@@ -50,8 +50,7 @@ def fresh_split(graph: Graph, seed: int) -> Graph:
     >>> fresh_split(load("demo"), seed=5).train.tolist() == load("demo", seed=5).train.tolist()
     True
     """
-    sizes = {"per_class": len(graph.train) // graph.n_classes, "val": len(graph.val), "test": len(graph.test)}
-    split = random_split(graph.labels, **sizes, seed=seed)
+    split = random_split(graph.labels, **_sizes(graph), seed=seed)
     whole, names = (graph.adjacency, graph.features, graph.labels), graph.classes
     return Graph(*whole, *split, ids=graph.ids, classes=names, name=graph.name)
 
@@ -74,8 +73,7 @@ def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
     choice = np.sort(rng.permutation(candidates)[: len(graph.val)])
     rest = graph.labels.copy()
     rest[choice] = -1
-    sizes = {"per_class": len(graph.train) // graph.n_classes, "val": len(graph.val), "test": len(graph.test)}
-    train, val, test = random_split(rest, **sizes, seed=seed)
+    train, val, test = random_split(rest, **_sizes(graph), seed=seed)
 
     def without(hidden: IntArray, shown: IntArray) -> Graph:
         keep = sp.diags_array(~np.isin(np.arange(graph.n_nodes), hidden) * 1.0)
@@ -85,3 +83,7 @@ def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
         return Graph(*whole, train, val, shown, ids=graph.ids, classes=names, name=graph.name)
 
     return without(test, choice), without(choice, test)
+
+
+def _sizes(graph: Graph) -> dict[str, int]:
+    return {"per_class": len(graph.train) // graph.n_classes, "val": len(graph.val), "test": len(graph.test)}

@@ -53,7 +53,8 @@ def train(
 
     Each model minimises the mean of -log softmax(x W + b)[label] over its rows, as `torch.optim.Adam` does from
     W = 0, b = 0. `weight_decay` times the parameter is added to the gradient, for weights and bias. A model without
-    rows stays at zero. Only columns that occur in the rows are trained; the others would stay at zero.
+    rows stays at zero. Only columns that occur in the rows are trained; the others would stay at zero. A gradient of
+    the size of rounding errors counts as 0, because Adam would make a step of it.
     """
     weights, bias = np.zeros((len(members), rows.shape[1], n_classes)), np.zeros((len(members), n_classes))
     begin, column = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)

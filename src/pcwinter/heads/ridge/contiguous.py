@@ -54,6 +54,8 @@ def walk_tree(course: Course, first: int, last: int, opened: Opened, scores: Sco
     utility = walked.utility[first - 1] if first else scoring.empty
     since = RENEW
     whose = np.full(len(opened.kept), -1)
+    scales, weights = np.empty(1), moves.whole[slots]
+    row = Row(scales, weights, nodes, opened.products, white_h[n_classes:], opened.finished, opened.kept, whose)
     for step in range(first, last):
         begin_step(state)
         for position in range(steps[step], steps[step + 1]):
@@ -70,7 +72,8 @@ def walk_tree(course: Course, first: int, last: int, opened: Opened, scores: Sco
             apply(moves, opened.where, opened.lines, sums, g, n)
             apply(moves, opened.where, opened.white, sums, g, n_white)
             apply(moves, opened.rows, opened.kernel, opened.below, kernel_g, n_kernel)
-            scale, weights = row_scale(local, state, tree), moves.whole[slots]
+            scale = row_scale(local, state, tree)
+            scales[0] = scale
             for k in range(n_white):
                 white_h[k] = scale * white[k] + white_constant[k]
             norm = opened.norm - dot(white_h[n_classes:], white_h[n_classes:])
@@ -83,16 +86,6 @@ def walk_tree(course: Course, first: int, last: int, opened: Opened, scores: Sco
             rate = a.dtype.type(scale)
             for i in range(n):
                 a[i] = rate * line[i] + constant[i]
-            row = Row(
-                np.full(1, scale),
-                weights,
-                nodes,
-                opened.products,
-                white_h[n_classes:],
-                opened.finished,
-                opened.kept,
-                whose,
-            )
             utility = score(scoring, scores, a, b, row, walked.parts.fresh)
             credit(walked.parts, players[steps[step] : steps[step + 1]], course.credited)
             walked.counts[0 if course.visited[steps[step]] else 1] += 1
@@ -158,10 +151,10 @@ def walk_dual(
         last, end = _ends(local.tree, players, course.steps, course.visited, step)
         tree = local.tree[players[course.steps[step]]]
         first, m = local.begin[tree], local.begin[tree + 1] - local.begin[tree]
+        followed = np.zeros(m, dtype=np.bool_)
         if len(local.weight):
             nodes = np.unique(plan.row[plan.end[step] : plan.end[last]])
         else:
-            followed = np.zeros(m, dtype=np.bool_)
             for position in range(course.steps[step], course.steps[last]):
                 followed[local.slot[players[position]] - first] = True
             nodes = basis[first + np.flatnonzero(followed)]
@@ -176,7 +169,7 @@ def walk_dual(
         elif square:
             n_inner = local.inner_begin[tree + 1] - local.inner_begin[tree]
             kernel, rows, below = np.empty((m + n_inner + 1, m)), course.place, m
-            for u in range(m):
+            for u in np.flatnonzero(followed):
                 kernel[u] = grams[gram_begin[tree] + u * m : gram_begin[tree] + (u + 1) * m]
         opened = Opened(
             lines, white, basis, constant, i, kernel, square, rows, below, nothing, norm, products, finished, kept
