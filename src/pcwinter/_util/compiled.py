@@ -1,6 +1,6 @@
 """Plain loops -> machine code: the only file that names the compiler and its options.
 
-The same source gives the same bits: without fastmath, the compiler may not reorder sums.
+The same source gives the same bits: the compiler may not reorder sums, except in a `loose` function.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ _SOURCES = hashlib.sha256(Path(__file__).read_bytes() + b"".join(_COMPILED)).hex
 
 def compiled(function: F) -> F:
     """Compile `function` on its first call, and cache the result on disk."""
-    return _compile(function, inline=False)
+    return _compile(function)
 
 
 def inlined(function: F) -> F:
@@ -28,10 +28,18 @@ def inlined(function: F) -> F:
 
     A call copies every array of a named tuple, which can cost more than the function itself.
     """
-    return _compile(function, inline=True)
+    return _compile(function, forceinline=True)
 
 
-def _compile(function: F, inline: bool) -> F:
+def loose(function: F) -> F:
+    """Inline a function, let it add in any order, and let it round a product and a sum only once.
+
+    Its last bits may differ between processors, as those of BLAS do.
+    """
+    return _compile(function, forceinline=True, fastmath={"contract", "reassoc"})
+
+
+def _compile(function: F, **options: Any) -> F:
     """Compile with the options of this package.
 
     The compiler notices a change in the file of a function, but not in a function that it calls from another file. So
@@ -41,7 +49,7 @@ def _compile(function: F, inline: bool) -> F:
     asked_for = config.CACHE_DIR
     config.CACHE_DIR = str(Path(asked_for or _PACKAGE / "__pycache__") / f"pcwinter-{_SOURCES}")
     try:
-        return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=inline)(function))
+        return cast("F", numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function))
     finally:
         config.CACHE_DIR = asked_for
 

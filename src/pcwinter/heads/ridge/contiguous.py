@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
-from pcwinter._util.compiled import compiled, inlined
+from pcwinter._util.compiled import compiled, inlined, loose
 from pcwinter.game.coalitions.acting import begin_step, incomplete, join, row_scale
 from pcwinter.game.coalitions.row_updates import apply, forget, plan
 from pcwinter.game.detail import credit
@@ -252,7 +252,7 @@ def _weights(w: FloatArray, k: int, like: FloatArray) -> Numbers:
     return f(w[k]), f(b), f(c), f(d)
 
 
-@inlined
+@loose
 def _take(line: FloatArray, rows: Four, weights: Numbers) -> None:
     """Subtract four weighted rows from a line, which is read and written only once."""
     s, t, u, v = rows
@@ -261,7 +261,7 @@ def _take(line: FloatArray, rows: Four, weights: Numbers) -> None:
         line[n] -= (a * s[n] + b * t[n]) + (c * u[n] + d * v[n])
 
 
-@inlined
+@loose
 def _take_two(line: FloatArray, other: FloatArray, rows: Four, weights: Numbers, others: Numbers) -> None:
     """The same for two lines, so that the rows are read only once."""
     s, t, u, v = rows

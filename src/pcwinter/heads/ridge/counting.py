@@ -8,7 +8,7 @@ change the sign, the lead is computed again in double precision, so the count is
 import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
-from pcwinter._util.compiled import compiled, inlined
+from pcwinter._util.compiled import compiled, inlined, loose
 from pcwinter.game.metrics import ACCURACY, measure
 from pcwinter.heads.ridge.course import Row, Scores, Scoring
 
@@ -159,7 +159,7 @@ def leads(
     return correct
 
 
-@inlined
+@loose
 def _best(others: FloatArray, best: FloatArray, a: FloatArray, b: FloatArray, p: int, q: int, r: int, s: int) -> None:
     """Update the best scores of the wrong classes with four more classes."""
     f = a.dtype.type

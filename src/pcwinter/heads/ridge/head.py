@@ -39,6 +39,7 @@ BIASES = (0.3, 1.0, 3.0)
 STEEPEST = 1e5  # largest (bias^2 + 1) / penalty; rounding errors are then a tenth of a tie (decision 17)
 UNEVEN = 100.0  # squared norm of a graph node from which the 1 becomes norm / UNEVEN
 SMALL = 256  # slots up to which the kernel between the slots of a tree is always stored
+GROUPS = 8  # of nodes that are whitened together
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +279,7 @@ class RidgeWalker:
         counts = np.zeros(2, dtype=np.int64)
         plan = self._plan(order, steps, interleaved)
         dual = not interleaved and not self.primal
-        solved = self._solve(trees, np.unique(plan.row[: plan.end[-1]])) if dual else None
+        solved = self._solve(trees, self._opened(trees, plan, order.players[steps[:-1]])) if dual else None
         for begin, end in self._tiles(interleaved, single):
             ends = np.clip(self.ends, begin, end) - begin
             products = None if self.primal and not interleaved else self.products(begin, end)
@@ -366,11 +367,27 @@ class RidgeWalker:
             self._summed = found
         return found
 
-    def _solve(self, trees: IntArray, some: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _opened(self, trees: IntArray, plan: Plan, first: IntArray) -> IntArray:
+        """(b + 1 + sums,) rows that are finished when a node is used for the last time in an order; -1 if it never is.
+
+        `first` is the first player of every step.
+        """
+        local = self.problem.local
+        last = np.full(len(self.to_nodes), -1)
+        rank = np.full(len(local.root), -1)
+        rank[trees] = np.arange(len(trees))
+        if len(local.weight):  # of the entries with the same node, the last one remains
+            last[plan.row[: plan.end[-1]]] = np.repeat(rank[local.tree[first]], np.diff(plan.end))
+        else:
+            np.maximum.at(last, self.basis, np.repeat(rank, np.diff(local.begin)))
+        last[self.features.shape[0]] = len(trees) - 1  # the constant feature
+        return last
+
+    def _solve(self, trees: IntArray, last: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """L^-1 k(H, nodes), L^-1 k(H, Z) and L^-1 E, with the rows H in the order of `trees`.
 
-        The first is transposed, with room for predictions to its left and for the lines of a tree below it. In the
-        message game, it is computed for `some` nodes only.
+        The first is transposed, with room for predictions to its left and for the lines of a tree below it. It is
+        computed up to the entry `last` of a node at least, for groups of nodes.
         """
         factor = scipy.linalg.cholesky(
             self.kernel[np.ix_(trees, trees)] + self.penalty * np.eye(len(trees)), lower=True
@@ -379,8 +396,11 @@ class RidgeWalker:
         n_inner = int(np.diff(self.problem.local.inner_begin).max())
         white = np.zeros((n_nodes + n_inner + 1, n_classes + len(trees)))
         # solved in place, as columns of their transposes
-        some = np.r_[some, self.features.shape[0]] if len(self.problem.local.weight) else np.arange(n_nodes)
-        white[some, n_classes:] = dtrsm(1.0, factor, self.to_nodes[np.ix_(some, trees)].T, lower=1, overwrite_b=1).T
+        some = np.flatnonzero(last > 0)
+        for group in np.array_split(some[np.argsort(last[some], kind="stable")], GROUPS):
+            k = last[group].max(initial=0)
+            here = self.to_nodes[np.ix_(group, trees[:k])].T
+            white[group, n_classes : n_classes + k] = dtrsm(1.0, factor[:k, :k], here, lower=1, overwrite_b=1).T
         finished = dtrsm(1.0, factor, self.cross[trees].T, side=1, lower=1, trans_a=1, overwrite_b=1).T
         one_hot = np.eye(n_classes)[self.problem.labels[trees]]
         return white, finished, np.ascontiguousarray(scipy.linalg.solve_triangular(factor, one_hot, lower=True))

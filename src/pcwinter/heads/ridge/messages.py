@@ -7,29 +7,23 @@ norm. All are planned before the walk (`game.coalitions.plans`).
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray
-from pcwinter._util.compiled import compiled, inlined
+from pcwinter._util.compiled import compiled, inlined, loose
 from pcwinter.game.detail import credit
 from pcwinter.game.metrics import ACCURACY
 from pcwinter.heads.ridge.counting import doubt, leads, score, unclear
 from pcwinter.heads.ridge.course import Course, Opened, Row, Scores
 
 
-@inlined
+@loose
 def dot(x: FloatArray, y: FloatArray) -> float:
-    """Inner product as four partial sums, which the processor adds in parallel."""
-    a = b = c = d = 0.0
-    n = len(x) // 4 * 4
-    for i in range(0, n, 4):
-        a += x[i] * y[i]
-        b += x[i + 1] * y[i + 1]
-        c += x[i + 2] * y[i + 2]
-        d += x[i + 3] * y[i + 3]
-    for i in range(n, len(x)):
-        a += x[i] * y[i]
-    return (a + b) + (c + d)
+    """Inner product; without the overhead of a call of BLAS."""
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * y[i]
+    return total
 
 
-@inlined
+@loose
 def add(to: FloatArray, line: FloatArray, weight: float) -> None:
     """Add `weight` times a line."""
     rate = to.dtype.type(weight)
