@@ -32,7 +32,7 @@ from pcwinter.heads.ridge.course import Course, Opened, Row, Scores
 from pcwinter.heads.ridge.messages import dot, walk_messages
 
 RENEW = 1024  # evaluations after which the sums of a tree are recomputed, so that rounding errors cannot accumulate
-STRIP = 256  # columns that are conditioned at a time, so that the lines of the finished rows stay in the cache
+STRIP = 1024  # columns that are conditioned at a time, so that the lines of the finished rows stay in the cache
 
 
 @compiled
@@ -102,6 +102,18 @@ def _ends(tree: IntArray, players: IntArray, steps: IntArray, visited: BoolArray
 
 
 @compiled
+def _distinct(rows: IntArray, seen: IntArray, tree: int) -> IntArray:
+    """The rows without repetition; those of this tree are marked in `seen`."""
+    found, n = np.empty(len(rows), dtype=np.int64), 0
+    for row in rows:
+        if seen[row] != tree:
+            seen[row] = tree
+            found[n] = row
+            n += 1
+    return found[:n]
+
+
+@compiled
 def _complete(course: Course, tree: int, step: int, scores: Scores) -> None:
     """The silent step that ends a tree. Its row is already in the scores."""
     scoring, walked, players = (
@@ -145,6 +157,7 @@ def walk_dual(
     done = np.full(constant + 1 + len(sums), -1)
     exact, done_exact, only = np.empty((1, n)), np.full(1, -1), np.zeros(1, dtype=np.int64)
     nothing, norm = np.empty(0), products[-1, 0]
+    seen = np.full(len(done), -1)
     kept = np.empty((KEPT if course.scoring.error else 0, np.diff(local.begin).max() + len(finished)))
     step = i = 0
     while step < len(course.steps) - 1:
@@ -153,7 +166,7 @@ def walk_dual(
         first, m = local.begin[tree], local.begin[tree + 1] - local.begin[tree]
         followed = np.zeros(m, dtype=np.bool_)
         if len(local.weight):
-            nodes = np.unique(plan.row[plan.end[step] : plan.end[last]])
+            nodes = _distinct(plan.row[plan.end[step] : plan.end[last]], seen, i)
         else:
             for position in range(course.steps[step], course.steps[last]):
                 followed[local.slot[players[position]] - first] = True

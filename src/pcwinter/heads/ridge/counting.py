@@ -15,7 +15,6 @@ from pcwinter.heads.ridge.course import Row, Scores, Scoring
 SINGLE = 2e-5  # error of `a` in single precision, relative to the largest product: ten times what tests observe
 ROUNDED = 1e-6  # the same for the constant feature, which is computed in double precision and then rounded
 STORED = 2.0**-21  # four roundings of a number in single precision, relative to it
-PART = 128  # validation nodes whose leads are looked at again if one of them is unclear
 KEPT = 256  # validation nodes whose kernels with the open tree are cached for double precision
 MOST = 4096  # with more slots in a tree, or labelled nodes, SINGLE does not hold, and double precision is used
 
@@ -39,8 +38,7 @@ def make_scores(ends: IntArray, like: FloatArray) -> Scores:
         np.zeros(n, dtype=like.dtype),
         np.empty((n_classes, n)),
         np.empty(n, dtype=like.dtype),
-        np.empty(n, dtype=like.dtype),
-        np.zeros(-(-n // PART), dtype=np.bool_),
+        np.zeros(n_classes, dtype=np.bool_),
         np.zeros(1),
     )
 
@@ -52,25 +50,21 @@ def add_row(scores: Scores, ends: IntArray, b: FloatArray, a: FloatArray) -> Non
         exact, others, slope = scores.exact[c], scores.others[c], b[c]
         for i in range(len(a)):
             exact[i] += slope * a[i]
-        scores.largest[0] = max(scores.largest[0], _largest(exact))
+        _raise(scores.largest, exact)
         others[: ends[c]] = exact[: ends[c]]
         others[ends[c + 1] :] = exact[ends[c + 1] :]
         scores.mine[ends[c] : ends[c + 1]] = exact[ends[c] : ends[c + 1]]
 
 
 @inlined
-def _largest(x: FloatArray) -> float:
-    """Largest absolute entry, found in four parts, which the processor compares in parallel."""
-    a = b = c = d = 0.0
-    n = len(x) // 4 * 4
-    for i in range(0, n, 4):
-        a = max(a, abs(x[i]))
-        b = max(b, abs(x[i + 1]))
-        c = max(c, abs(x[i + 2]))
-        d = max(d, abs(x[i + 3]))
-    for i in range(n, len(x)):
-        a = max(a, abs(x[i]))
-    return max(max(a, b), max(c, d))
+def _raise(largest: FloatArray, x: FloatArray) -> None:
+    """Raise `largest[0]` to the largest absolute entry; positive floats are in the order of their bits."""
+    top, bits = largest.view(np.int64), x.view(np.int64)
+    most = top[0]
+    for i in range(len(x)):
+        now = bits[i] & 0x7FFFFFFFFFFFFFFF
+        most = now if now > most else most
+    top[0] = most
 
 
 @inlined
@@ -89,7 +83,7 @@ def score(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: R
 def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row) -> float:
     """Number of validation nodes whose true class leads; NaN if a score is not finite."""
     limit = doubt(scoring.tie, scoring.error, scores.largest[0], b, a)
-    found = leads(scores.others, scores.mine, scores.slope, scores.best, scores.doubtful, scoring.ends, a, b, limit)
+    found = leads(scores.others, scores.mine, scores.best, scores.doubtful, scoring.ends, a, b, limit)
     return found + unclear(scoring, scores, a, b, row, limit) if scores.doubtful.any() else float(found)
 
 
@@ -109,13 +103,11 @@ def doubt(tie: float, error: float, largest: float, b: FloatArray, a: FloatArray
 @compiled
 def unclear(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row, limit: float) -> float:
     """Number of validation nodes with unclear leads whose true class leads, in double precision."""
-    correct, y = 0, 0
-    for part in range(len(scores.doubtful)):
-        if scores.doubtful[part]:
-            for i in range(part * PART, min((part + 1) * PART, len(a))):
+    correct = 0
+    for y in range(len(b)):
+        if scores.doubtful[y]:
+            for i in range(scoring.ends[y], scoring.ends[y + 1]):
                 if not abs(scores.best[i]) > limit:
-                    while i >= scoring.ends[y + 1]:
-                        y += 1
                     hit = _hit(scores.exact, b, _entry(row, i) if scoring.error else a[i], y, i, scoring.tie)
                     if hit < 0:
                         return np.nan
@@ -127,7 +119,6 @@ def unclear(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row:
 def leads(
     others: FloatArray,
     mine: FloatArray,
-    slope: FloatArray,
     best: FloatArray,
     doubtful: BoolArray,
     ends: IntArray,
@@ -135,42 +126,48 @@ def leads(
     b: FloatArray,
     limit: float,
 ) -> int:
-    """How many leads are above the limit; leads are put into `best`, and parts with unclear ones into `doubtful`.
+    """How many leads are above the limit; leads are put into `best`, and classes with unclear ones into `doubtful`.
 
     Not inlined: its loops are vectorised only where the compiler sees few arrays.
     """
-    last = len(b) - 1
-    best[:] = -np.inf
+    last, correct = len(b) - 1, 0
     for k in range(0, len(b), 4):  # four classes at a time; the last one may be repeated
         _best(others, best, a, b, k, min(k + 1, last), min(k + 2, last), min(k + 3, last))
     for y in range(len(b)):
-        slope[ends[y] : ends[y + 1]] = b[y]
-    correct = 0
-    for part in range(len(doubtful)):
-        begin, end = part * PART, min((part + 1) * PART, len(a))
-        now, true, rate, lead = a[begin:end], mine[begin:end], slope[begin:end], best[begin:end]
+        here = slice(ends[y], ends[y + 1])
+        now, true, rate, lead = a[here], mine[here], a.dtype.type(b[y]), best[here]
         ahead, clear = np.int32(0), np.int32(0)  # as wide as the numbers compared; otherwise the loop is slow
         for i in range(len(lead)):
-            lead[i] = true[i] + rate[i] * now[i] - lead[i]
+            lead[i] = true[i] + rate * now[i] - lead[i]
             ahead = np.int32(ahead + np.int32(lead[i] > limit))
             clear = np.int32(clear + np.int32(abs(lead[i]) > limit))
         correct += int(ahead)
-        doubtful[part] = clear < end - begin
+        doubtful[y] = clear < len(lead)
     return correct
 
 
 @loose
 def _best(others: FloatArray, best: FloatArray, a: FloatArray, b: FloatArray, p: int, q: int, r: int, s: int) -> None:
-    """Update the best scores of the wrong classes with four more classes."""
+    """Best scores of the wrong classes p, q, r, s, and of those before p."""
     f = a.dtype.type
     w, x, y, z = f(b[p]), f(b[q]), f(b[r]), f(b[s])
     first, second, third, fourth = others[p], others[q], others[r], others[s]
-    for i in range(len(best)):
-        now = a[i]
-        k, m, n, o = first[i] + w * now, second[i] + x * now, third[i] + y * now, fourth[i] + z * now
-        k, n = (k if k > m else m), (n if n > o else o)
-        k = k if k > n else n
-        best[i] = k if k > best[i] else best[i]
+    if p:
+        for i in range(len(best)):
+            now = _most(a[i], w, x, y, z, first[i], second[i], third[i], fourth[i])
+            best[i] = now if now > best[i] else best[i]
+    else:
+        for i in range(len(best)):
+            best[i] = _most(a[i], w, x, y, z, first[i], second[i], third[i], fourth[i])
+
+
+@loose
+def _most(
+    a: float, w: float, x: float, y: float, z: float, first: float, second: float, third: float, fourth: float
+) -> float:
+    k, m, n, o = first + w * a, second + x * a, third + y * a, fourth + z * a
+    k, n = (k if k > m else m), (n if n > o else o)
+    return k if k > n else n
 
 
 @compiled

@@ -32,8 +32,7 @@ class Scores(NamedTuple):
     mine: FloatArray  # (v,) scores of the true class, in the precision of `a`
     whole: FloatArray  # (c, v)
     best: FloatArray  # (v,) in the precision of `a`
-    slope: FloatArray  # (v,)
-    doubtful: BoolArray  # parts of the validation nodes in which a lead is unclear
+    doubtful: BoolArray  # (c,) classes in which a lead is unclear
     largest: FloatArray  # (1,) largest absolute entry that `exact` has had
 
 

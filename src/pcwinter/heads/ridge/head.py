@@ -394,7 +394,8 @@ class RidgeWalker:
         )
         n_nodes, n_classes = len(self.to_nodes), self.problem.n_classes
         n_inner = int(np.diff(self.problem.local.inner_begin).max())
-        white = np.zeros((n_nodes + n_inner + 1, n_classes + len(trees)))
+        white = np.empty((n_nodes + n_inner + 1, n_classes + len(trees)))
+        white[:, :n_classes] = 0.0
         # solved in place, as columns of their transposes
         some = np.flatnonzero(last > 0)
         for group in np.array_split(some[np.argsort(last[some], kind="stable")], GROUPS):

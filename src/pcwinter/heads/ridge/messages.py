@@ -51,7 +51,7 @@ def walk_messages(course: Course, first: int, last: int, opened: Opened, scores:
     slots, sizes, messages, square = local.slot, local.size, local.weight, opened.square
     counting = scoring.code == ACCURACY and not len(walked.parts.fresh)
     tie, error, ends, largest = scoring.tie, scoring.error, scoring.ends, scores.largest[0]
-    others, mine, rates, best, doubtful = scores.others, scores.mine, scores.slope, scores.best, scores.doubtful
+    others, mine, best, doubtful = scores.others, scores.mine, scores.best, scores.doubtful
     norm = 0.0
     for step in range(first, last):
         if plan.changed[step]:
@@ -77,7 +77,7 @@ def walk_messages(course: Course, first: int, last: int, opened: Opened, scores:
                 a[i] = slope * line[i] + constant[i]
             if counting:  # `score`, written out: passing records costs as much as counting
                 limit = doubt(tie, error, largest, b, a)
-                utility = float(leads(others, mine, rates, best, doubtful, ends, a, b, limit))
+                utility = float(leads(others, mine, best, doubtful, ends, a, b, limit))
                 if doubtful.any():
                     utility += unclear(scoring, scores, a, b, row, limit)
             else:
