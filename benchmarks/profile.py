@@ -24,7 +24,7 @@ from pcwinter.game.coalitions.records import LocalGraphs, State, empty_state
 from pcwinter.game.coalitions.row_updates import Moves, add_four, apply, no_moves, plan
 from pcwinter.game.problem import COALITIONS
 from pcwinter.heads.ridge.contiguous import condition
-from pcwinter.heads.ridge.counting import KEPT, add_row, largest_error, make_scores, score
+from pcwinter.heads.ridge.counting import KEPT, add_row, errors, make_scores, score
 from pcwinter.heads.ridge.course import Row, Scores, Scoring
 from pcwinter.heads.ridge.head import RidgeWalker
 from pcwinter.heads.ridge.messages import add
@@ -86,7 +86,7 @@ def _profile(name: str, rates: dict[str, float]) -> None:
     scores = _some_scores(walker.ends, room)
     kept, whose = np.empty((KEPT, 1)), np.full(KEPT, -1)
     row = Row(np.ones(1), np.zeros(1), np.zeros(1, dtype=np.int64), products, np.zeros(0), finished, kept, whose)
-    scoring = Scoring(0, walker.ends, 1.0, walker.tie, 0.0, largest_error(products))
+    scoring = Scoring(0, walker.ends, 1.0, walker.tie, 0.0, errors(products))
     slots = np.diff(local.begin)
     many = walker.gram_begin < 0
     players = np.bincount(local.tree[~local.null], minlength=t)  # roughly the number of evaluations in each tree
@@ -152,7 +152,7 @@ def _profile_messages(name: str, rates: dict[str, float]) -> None:
         known = Row(
             np.ones(1), np.zeros(1), used[:1], products, np.zeros(0), finished, np.empty((KEPT, 1)), np.full(KEPT, -1)
         )
-        scoring = Scoring(0, walker.ends, 1.0, walker.tie, 0.0, largest_error(products))
+        scoring = Scoring(0, walker.ends, 1.0, walker.tie, 0.0, errors(products))
         moved = (plan.row, plan.weight, ends[-1])
         conditioned = (plan.row, ends, products, sums, white.copy(), rounded, finished_labels, room)
         slopes = np.linspace(-1, 1, c)

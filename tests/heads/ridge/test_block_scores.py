@@ -17,7 +17,7 @@ def test_counts_in_single_precision_are_those_of_double(size: float) -> None:
     rng = np.random.default_rng(0)
     t, b, n_classes, v = 40, 20, 4, 300
     targets = np.sort(rng.integers(0, n_classes, v))
-    scoring = Scoring(ACCURACY, class_ends(targets, n_classes), 1.0, 1e-12 * size, 0.0, 0.0)
+    scoring = Scoring(ACCURACY, class_ends(targets, n_classes), 1.0, 1e-12 * size, 0.0, np.zeros(len(targets)))
     lines = make_lines(t, b, n_classes, v, True)
     lines.exact[:] = np.repeat(rng.normal(size=(t + b, v // 2)), 2, axis=1)
     for k in range(t + b):
@@ -46,7 +46,7 @@ def test_chains_of_near_ties_are_counted_as_measured() -> None:
     for seed in range(20):
         rng, b, n_classes, n = np.random.default_rng(seed), 6, 2 + seed % 4, 200
         ends = class_ends(np.sort(rng.integers(0, n_classes, n)), n_classes)
-        scoring = Scoring(ACCURACY, ends, 1.0, TIE, 0.0, 0.0)
+        scoring = Scoring(ACCURACY, ends, 1.0, TIE, 0.0, np.zeros(ends[-1]))
         lines = make_lines(n_classes, b, n_classes, n, True)
         lines.exact[:n_classes] = 1 + 0.6 * TIE * rng.integers(0, 9, (n_classes, n))
         lines.exact[n_classes:] = rng.integers(-3, 4, (b, n))

@@ -33,7 +33,7 @@ def count(a: np.ndarray, b: np.ndarray, error: float, scores: np.ndarray = SCORE
         np.empty((KEPT, 1)),
         np.full(KEPT, -1),
     )
-    scoring = Scoring(ACCURACY, ends, 1.0, TIE, 0.0, error)
+    scoring = Scoring(ACCURACY, ends, 1.0, TIE, 0.0, np.full(n, error, dtype=single.dtype))
     return float(score(scoring, known, single, b, row, np.empty(0)))
 
 
@@ -65,7 +65,7 @@ def test_nodes_are_looked_at_again_while_the_row_moves_and_others_take_their_pla
     known = make_scores(class_ends(targets, 3), np.empty(0, dtype=np.float32))
     for weight, white, scale in zip(rng.normal(size=(5, 2)), rng.normal(size=(5, 1)), rng.random(5), strict=True):
         row = Row(np.full(1, scale), weight, nodes, products, white, finished, kept, whose)
-        scoring = Scoring(ACCURACY, class_ends(targets, 3), 1.0, TIE, 0.0, 1e9)
+        scoring = Scoring(ACCURACY, class_ends(targets, 3), 1.0, TIE, 0.0, np.full(n, 1e9, dtype=np.float32))
         a = products[3] + scale * weight @ products[nodes] - white @ finished[:1]
         expected = np.sum(np.outer(b, a).argmax(axis=0) == targets)
         assert score(scoring, known, np.zeros(n, dtype=np.float32), b, row, np.empty(0)) == expected

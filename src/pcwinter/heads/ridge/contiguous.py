@@ -158,7 +158,7 @@ def walk_dual(
     exact, done_exact, only = np.empty((1, n)), np.full(1, -1), np.zeros(1, dtype=np.int64)
     nothing, norm = np.empty(0), products[-1, 0]
     seen = np.full(len(done), -1)
-    kept = np.empty((KEPT if course.scoring.error else 0, np.diff(local.begin).max() + len(finished)))
+    kept = np.empty((KEPT if lines.itemsize == 4 else 0, np.diff(local.begin).max() + len(finished)))
     step = i = 0
     while step < len(course.steps) - 1:
         last, end = _ends(local.tree, players, course.steps, course.visited, step)

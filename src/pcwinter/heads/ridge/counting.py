@@ -12,17 +12,20 @@ from pcwinter._util.compiled import compiled, inlined, loose
 from pcwinter.game.metrics import ACCURACY, measure
 from pcwinter.heads.ridge.course import Row, Scores, Scoring
 
-SINGLE = 2e-5  # error of `a` in single precision, relative to the largest product: ten times what tests observe
+SINGLE = 2e-5  # error of an entry of `a` in single precision, relative to the largest product with its node, plus
+SHARED = 0.1  # times the largest product of all: ten times what tests observe
 ROUNDED = 1e-6  # the same for the constant feature, which is computed in double precision and then rounded
 STORED = 2.0**-21  # four roundings of a number in single precision, relative to it
 KEPT = 256  # validation nodes whose kernels with the open tree are cached for double precision
 MOST = 4096  # with more slots in a tree, or labelled nodes, SINGLE does not hold, and double precision is used
 
 
-def largest_error(products: FloatArray) -> float:
-    """Largest rounding error of an entry of `a` in single precision; the constant feature is the last line."""
+def errors(products: FloatArray) -> FloatArray:
+    """Bounds of the rounding errors of `a` in single precision, by entry; the constant feature is the last line."""
     nodes, constant = products[:-1], products[-1]
-    return SINGLE * max(float(nodes.max()), -float(nodes.min())) + ROUNDED * float(constant.max())
+    sizes = np.maximum(nodes.max(axis=0), -nodes.min(axis=0))
+    bounds: FloatArray = SINGLE * (sizes + SHARED * sizes.max()) + ROUNDED * constant
+    return bounds.astype(np.float32)
 
 
 @compiled
@@ -82,33 +85,35 @@ def score(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: R
 @inlined
 def _count(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row) -> float:
     """Number of validation nodes whose true class leads; NaN if a score is not finite."""
-    limit = doubt(scoring.tie, scoring.error, scores.largest[0], b, a)
-    found = leads(scores.others, scores.mine, scores.best, scores.doubtful, scoring.ends, a, b, limit)
-    return found + unclear(scoring, scores, a, b, row, limit) if scores.doubtful.any() else float(found)
+    base, rate = doubt(scoring.tie, scores.largest[0], b, a)
+    found = leads(
+        scores.others, scores.mine, scores.best, scores.doubtful, scoring.ends, a, b, scoring.error, base, rate
+    )
+    return found + unclear(scoring, scores, a, b, row) if scores.doubtful.any() else float(found)
 
 
 @inlined
-def doubt(tie: float, error: float, largest: float, b: FloatArray, a: FloatArray) -> float:
-    """The size up to which a lead is unclear, in the precision of `a`."""
+def doubt(tie: float, largest: float, b: FloatArray, a: FloatArray) -> tuple[float, float]:
+    """A lead is unclear up to the first number plus the second times the error of `a`; in the precision of `a`."""
     lowest = highest = b[0]
     for c in range(1, len(b)):
         lowest, highest = min(lowest, b[c]), max(highest, b[c])
-    limit = 2 * tie  # twice, so that no rounding of a lead or of the limit matters
-    if error:
-        size = max(abs(lowest), abs(highest))
-        limit += error * (highest - lowest + STORED / SINGLE * size) + STORED * largest
-    return a.dtype.type(limit)
+    base, rate = 2 * tie, 0.0  # twice, so that no rounding of a lead or of the limit matters
+    if a.itemsize == 4:
+        base += STORED * largest
+        rate = highest - lowest + STORED / SINGLE * max(abs(lowest), abs(highest))
+    return a.dtype.type(base), a.dtype.type(rate)
 
 
 @compiled
-def unclear(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row, limit: float) -> float:
+def unclear(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: Row) -> float:
     """Number of validation nodes with unclear leads whose true class leads, in double precision."""
     correct = 0
     for y in range(len(b)):
         if scores.doubtful[y]:
             for i in range(scoring.ends[y], scoring.ends[y + 1]):
-                if not abs(scores.best[i]) > limit:
-                    hit = _hit(scores.exact, b, _entry(row, i) if scoring.error else a[i], y, i, scoring.tie)
+                if not scores.best[i] > 0:
+                    hit = _hit(scores.exact, b, _entry(row, i) if a.itemsize == 4 else a[i], y, i, scoring.tie)
                     if hit < 0:
                         return np.nan
                     correct += hit
@@ -124,10 +129,13 @@ def leads(
     ends: IntArray,
     a: FloatArray,
     b: FloatArray,
-    limit: float,
+    error: FloatArray,
+    base: float,
+    rate: float,
 ) -> int:
-    """How many leads are above the limit; leads are put into `best`, and classes with unclear ones into `doubtful`.
+    """How many leads are above their limits `base + rate * error`.
 
+    By how much sizes of leads exceed the limits is put into `best`, and classes with unclear leads into `doubtful`.
     Not inlined: its loops are vectorised only where the compiler sees few arrays.
     """
     last, correct = len(b) - 1, 0
@@ -135,12 +143,13 @@ def leads(
         _best(others, best, a, b, k, min(k + 1, last), min(k + 2, last), min(k + 3, last))
     for y in range(len(b)):
         here = slice(ends[y], ends[y + 1])
-        now, true, rate, lead = a[here], mine[here], a.dtype.type(b[y]), best[here]
+        now, true, slope, off, lead = a[here], mine[here], a.dtype.type(b[y]), error[here], best[here]
         ahead, clear = np.int32(0), np.int32(0)  # as wide as the numbers compared; otherwise the loop is slow
         for i in range(len(lead)):
-            lead[i] = true[i] + rate * now[i] - lead[i]
-            ahead = np.int32(ahead + np.int32(lead[i] > limit))
-            clear = np.int32(clear + np.int32(abs(lead[i]) > limit))
+            ours, limit = true[i] + slope * now[i] - lead[i], base + rate * off[i]
+            lead[i] = abs(ours) - limit
+            ahead = np.int32(ahead + np.int32(ours > limit))
+            clear = np.int32(clear + np.int32(lead[i] > 0))
         correct += int(ahead)
         doubtful[y] = clear < len(lead)
     return correct

@@ -21,7 +21,7 @@ class Scoring(NamedTuple):
     temperature: float
     tie: float
     empty: float  # utility of the empty coalition
-    error: float  # bound on the error of `a`; 0 in double precision
+    error: FloatArray  # (v,) bounds on the errors of `a`, in its precision; 0 in double precision
 
 
 class Scores(NamedTuple):
@@ -31,7 +31,7 @@ class Scores(NamedTuple):
     others: FloatArray  # (c, v) in the precision of `a`; -inf in the true class
     mine: FloatArray  # (v,) scores of the true class, in the precision of `a`
     whole: FloatArray  # (c, v)
-    best: FloatArray  # (v,) in the precision of `a`
+    best: FloatArray  # (v,) in the precision of `a`: of the wrong classes; then see `leads`
     doubtful: BoolArray  # (c,) classes in which a lead is unclear
     largest: FloatArray  # (1,) largest absolute entry that `exact` has had
 

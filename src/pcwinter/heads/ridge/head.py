@@ -28,7 +28,7 @@ from pcwinter.game.problem import Problem
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.heads.ridge.block_scores import STRIP
 from pcwinter.heads.ridge.contiguous import walk_dual, walk_primal
-from pcwinter.heads.ridge.counting import KEPT, MOST, largest_error
+from pcwinter.heads.ridge.counting import KEPT, MOST, errors
 from pcwinter.heads.ridge.course import Course, Scoring, Walked
 from pcwinter.heads.ridge.interleaved import BLOCK, block_size, walk_rows
 
@@ -149,7 +149,7 @@ class RidgeWalker:
         largest = local.size[local.first].max() // 16 if len(local.weight) else np.diff(local.begin).max()
         self._roundable = not self.primal and max(largest, len(problem.labels)) <= MOST
         self._products: FloatArray | None = None
-        self._largest: float | None = None
+        self._bounds = np.empty(0)
         self._summed = np.empty((0, 0))
         self.tie = TIE * float(np.abs(self._scores(everybody)).max())  # scores shrink as the penalty grows
         if self.primal:
@@ -283,7 +283,9 @@ class RidgeWalker:
         for begin, end in self._tiles(interleaved, single):
             ends = np.clip(self.ends, begin, end) - begin
             products = None if self.primal and not interleaved else self.products(begin, end)
-            error = self._error(products) if single and products is not None else 0.0
+            error = np.zeros(end - begin)
+            if single and products is not None and not interleaved:
+                error = self._errors(products)
             start = empty if end - begin == n else float(empty_parts[begin:end].sum())
             scoring = Scoring(self.metric.code, ends, self.temperature, self.tie, start, error)
             here = parts or make_parts(None, 0)
@@ -345,13 +347,13 @@ class RidgeWalker:
             return make_plan(local, self.place, self.sum_rows[:0], order.players, order.visited, steps)
         return make_plan(local, self.basis, self.sum_rows, order.players, order.visited, steps)
 
-    def _error(self, products: FloatArray) -> float:
-        """`largest_error`, computed once for all validation rows."""
+    def _errors(self, products: FloatArray) -> FloatArray:
+        """`errors`, computed once for all validation rows."""
         if products is not self._products:
-            return largest_error(products)
-        if self._largest is None:
-            self._largest = largest_error(products)
-        return self._largest
+            return errors(products)
+        if not len(self._bounds):
+            self._bounds = errors(products)
+        return self._bounds
 
     def _sum_products(self, begin: int, end: int, dtype: np.dtype[np.floating]) -> FloatArray:
         """(T_w, end - begin) kernel of the T_w with validation rows; cached if the range covers all of them."""

@@ -76,10 +76,10 @@ def walk_messages(course: Course, first: int, last: int, opened: Opened, scores:
             for i in range(n):
                 a[i] = slope * line[i] + constant[i]
             if counting:  # `score`, written out: passing records costs as much as counting
-                limit = doubt(tie, error, largest, b, a)
-                utility = float(leads(others, mine, best, doubtful, ends, a, b, limit))
+                base, per_error = doubt(tie, largest, b, a)
+                utility = float(leads(others, mine, best, doubtful, ends, a, b, error, base, per_error))
                 if doubtful.any():
-                    utility += unclear(scoring, scores, a, b, row, limit)
+                    utility += unclear(scoring, scores, a, b, row)
             else:
                 utility = score(scoring, scores, a, b, row, walked.parts.fresh)
             if len(walked.parts.last):
