@@ -59,8 +59,8 @@ def _profile(name: str, rates: dict[str, float]) -> None:
     t, b = len(trees), len(walker.to_nodes)
     evaluations = game.walk(order).evaluations
     products = walker.products(0, n)
-    everybody = np.arange(0)  # of whom all are solved in this game
-    white, finished, finished_labels = walker._solve(trees, everybody)
+    last = walker._opened(trees, walker._plan(order, order.steps(), False), order.players)
+    white, finished, finished_labels = walker._solve(trees, last)
     rounded: Array = finished.astype(np.float32)
     room: Array = np.empty((len(white), n), dtype=np.float32)
 
@@ -101,7 +101,7 @@ def _profile(name: str, rates: dict[str, float]) -> None:
     }
     solving = (t**3 / 6 + t * t / 2 * (b + n)) / evaluations
     parts = [
-        ("factor of the finished rows, and solves", each(lambda: walker._solve(trees, everybody)), solving, "float64"),
+        ("factor of the finished rows, and solves", each(lambda: walker._solve(trees, last)), solving, "float64"),
         ("conditioning the lines of nodes", each(lambda: _condition(*conditioned)), nodes * n / evaluations, "float32"),
         ("players join", joined, 0.0, ""),
         ("planning the moves", planned - joined, 0.0, ""),
@@ -137,7 +137,8 @@ def _profile_messages(name: str, rates: dict[str, float]) -> None:
         evaluations, t = walk.evaluations + walk.baselines, len(trees)
         plan = walker._plan(order, steps, False)
         used = np.unique(plan.row[: plan.end[-1]])
-        white, finished, finished_labels = walker._solve(trees, used)
+        last = walker._opened(trees, plan, order.players[steps[:-1]])
+        white, finished, finished_labels = walker._solve(trees, last)
         rounded: Array = finished.astype(np.float32)
         room: Array = np.empty((len(white), n), dtype=np.float32)
         sums = walker._sum_products(0, n, room.dtype)
@@ -156,7 +157,7 @@ def _profile_messages(name: str, rates: dict[str, float]) -> None:
         moved = (plan.row, plan.weight, ends[-1])
         conditioned = (plan.row, ends, products, sums, white.copy(), rounded, finished_labels, room)
         slopes = np.linspace(-1, 1, c)
-        additions, whole = ends[-1] / evaluations, {"trees": trees, "some": used}
+        additions, whole = ends[-1] / evaluations, {"trees": trees, "last": last}
 
         def each(run: Callable[[], object], evaluations: int = evaluations) -> float:
             return 1e6 * _least(run) / evaluations
@@ -168,7 +169,7 @@ def _profile_messages(name: str, rates: dict[str, float]) -> None:
             (
                 "factor of the finished rows, and solves",
                 each(partial(walker._solve, **whole)),
-                (t**3 / 6 + t * t / 2 * (len(used) + n)) / evaluations,
+                (t**3 / 6 + (last[used] ** 2).sum() / 2 + t * t / 2 * n) / evaluations,
                 "float64",
             ),
             ("conditioning lines", each(partial(_condition_planned, *conditioned)), rows * n / evaluations, "float32"),
