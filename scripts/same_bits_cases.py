@@ -113,6 +113,8 @@ BASELINES: dict[str, dict[str, Rank]] = {  # graph -> method; lambdas, so that a
         "KNN-Shapley": lambda g: pw.baselines.knn_shapley(g),
         "leave one node out": lambda g: pw.baselines.leave_one_out_nodes(g, RIDGE),
         "leave one edge out": lambda g: pw.baselines.leave_one_out_edges(g, RIDGE),
+        "influence of nodes": lambda g: pw.baselines.influence_nodes(g),
+        "influence of edges": lambda g: pw.baselines.influence_edges(g),
         "leave one edge out, probability": lambda g: pw.baselines.leave_one_out_edges(g, RIDGE, metric="probability"),
         "Data Shapley": lambda g: pw.baselines.data_shapley(g, RIDGE, pw.stopping.permutations(5), seed=1),
         "Data Shapley, calibrated": lambda g: pw.baselines.data_shapley(

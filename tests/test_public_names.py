@@ -82,6 +82,8 @@ YES: Any = True
         (lambda: pw.baselines.data_banzhaf(GRAPH, RIDGE, seed=-1), "seed is -1"),
         (lambda: pw.baselines.leave_one_out_nodes(GRAPH, RIDGE, progress=YES), "progress is True"),
         (lambda: pw.baselines.leave_one_out_edges(WORD, RIDGE), "graph is 'x'"),
+        (lambda: pw.baselines.influence_nodes(GRAPH, penalty=0), "penalty is 0"),
+        (lambda: pw.baselines.influence_edges(WORD), "graph is 'x'"),
         (lambda: pw.baselines.random_nodes(GRAPH, seed=-1), "seed is -1"),
         (lambda: pw.baselines.degree(WORD), "graph is 'x'"),
         (lambda: pw.baselines.knn_shapley(WORD), "graph is 'x'"),

@@ -79,6 +79,11 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     assert [numbers(line) for line in (own, path)] == [[0.64, 0.68, 0.69], [0.7, 0.68, 0.69]]
     assert (facts(rises[0]), numbers(rises[0])) == (["unclear (+0.0000)"], [0.04])
     assert "constraints" not in text  # which was not run
+    table = folder / "cora-drop-nodes-unlabelled-softmax.table.csv"
+    table.write_text(table.read_text() + "influence,3,0.66,0.001,0,0\n")
+    same_own, same_path, influence, *_ = lines_with(verdicts([Tables(folder, "cora", "softmax")]), "cora", "softmax")
+    assert (same_own, same_path) == (own, path)  # the claim of the paper is about other methods
+    assert (facts(influence), numbers(influence)) == (["yes (-0.0200)", "no (+0.0400)"], [0.66])
     assert not verdicts([Tables(folder, "cora", "ridge")])
     assert "Data Shapley" not in verdicts([Tables(folder, "cora", "softmax")], "add-edges")
     (folder / "cora-efficiency.table.csv").write_text(

@@ -5,6 +5,7 @@ get the utility of a coalition of nodes, the head is trained on K-step features 
 """
 
 from pcwinter.baselines.banzhaf import data_banzhaf
+from pcwinter.baselines.influence import influence_edges, influence_nodes
 from pcwinter.baselines.knn import knn_shapley
 from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes
 from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes, of_values
@@ -19,6 +20,8 @@ __all__ = [
     "data_banzhaf",
     "data_shapley",
     "degree",
+    "influence_edges",
+    "influence_nodes",
     "knn_shapley",
     "leave_one_out_edges",
     "leave_one_out_nodes",

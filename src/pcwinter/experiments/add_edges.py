@@ -11,7 +11,12 @@ from pcwinter.experiments.paper import EDGES
 from pcwinter.experiments.study import Study
 
 LEVELS = {"PC-Winter (own)": "edge", "PC-Winter (path)": "edge path", "PC-Winter (by class)": "edge by class"}
-PLAIN = {"random": "random edges", "betweenness": "betweenness", "leave-one-out": "leave-one-out edges"}
+PLAIN = {
+    "random": "random edges",
+    "betweenness": "betweenness",
+    "leave-one-out": "leave-one-out edges",
+    "influence": "influence edges",
+}
 CHOSEN = "PC-Winter (chosen on validation)"
 
 

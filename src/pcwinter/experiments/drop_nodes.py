@@ -7,7 +7,7 @@ from pcwinter.experiments.curves import droppable, dropped
 from pcwinter.experiments.output import Outcome, Row, spread
 from pcwinter.experiments.study import Study
 
-PLAIN = ("leave-one-out", "degree", "random")
+PLAIN = ("leave-one-out", "influence", "degree", "random")
 LEVELS = ("own", "path")
 ENOUGH = 0.95  # share of a budget: a run that spent at least this much is not repeated
 

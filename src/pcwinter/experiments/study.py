@@ -20,6 +20,7 @@ from pcwinter._util.arrays import IntArray
 from pcwinter._util.checks import did_you_mean, number, one_of, whole_number
 from pcwinter._util.files import AGAIN, lock, replace_file, temporary_name
 from pcwinter._util.threads import one_thread
+from pcwinter.baselines.influence import influence_edges, influence_nodes
 from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes
 from pcwinter.baselines.node_game import complete_head, node_game
 from pcwinter.baselines.ranking import Ranking, of_values
@@ -280,11 +281,13 @@ class Study:
             "leave-one-out": lambda: leave_one_out_nodes(
                 graph, self.parameters, hops=hops, workers=helpers, progress=now_and_then(self.say, method)
             ),
+            "influence": lambda: influence_nodes(graph, hops=hops),
             "random edges": lambda: random_edges(graph, seed=seed),
             "betweenness": lambda: betweenness(graph),
             "leave-one-out edges": lambda: leave_one_out_edges(
                 graph, self.parameters, hops=hops, workers=helpers, progress=now_and_then(self.say, method)
             ),
+            "influence edges": lambda: influence_edges(graph, hops=hops),
         }
         return self._once(method, seed if method.startswith("random") else 0, makers[method])
 

@@ -93,7 +93,7 @@ def inverse_norm(rows: Sparse) -> float:
         norm = float(np.mean(rows.multiply(rows).sum(axis=1)))
     if not 1e-200 < norm < 1e200:
         raise ValueError(
-            f"the mean squared norm of the labelled nodes' representations is {norm:g}, so the ridge head cannot scale "
+            f"the mean squared norm of the labelled nodes' representations is {norm:g}, so the model cannot scale "
             "them: give labelled nodes or their neighbours features that are not all zero and not extreme"
         )
     return 1 / norm
