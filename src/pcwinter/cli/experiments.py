@@ -7,15 +7,7 @@ from typing import Any
 
 import click
 
-from pcwinter.cli.choices import DATASETS, EXPERIMENTS, ON, RUN, WHICH, at_home, data_option
-
-on_option = click.option(
-    "--on",
-    type=click.Choice(ON),
-    default="test",
-    show_default=True,
-    help="Graph to score on. Use validation while you are still choosing a method.",
-)
+from pcwinter.cli.choices import DATASETS, EXPERIMENTS, ON, PARTS, RUN, WHICH, at_home, data_option
 
 
 @click.command(short_help="Repeat an experiment of the paper.")
@@ -40,7 +32,14 @@ on_option = click.option(
     show_default=True,
     help="Head of the values; rankings are always scored with the softmax head.",
 )
-@on_option
+@click.option(
+    "--on",
+    type=click.Choice(PARTS),
+    default="test",
+    show_default=True,
+    help="Graph to score on. While you are still choosing a method, use validation, or choice: a random split for "
+    "every seed, with nodes for choosing that are not test nodes.",
+)
 @click.option("--quick", is_flag=True, help="Use only 20 orders and 11 points, as a first test.")
 @click.option(
     "--orders", type=int, metavar="N", help="Number of orders of every family in the ablation.  [default: 200]"
@@ -66,6 +65,7 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     Examples:
       pcwinter reproduce drop-nodes --dataset cora
       pcwinter reproduce drop-nodes --which mixed --dataset citeseer --seeds 5
+      pcwinter reproduce fresh-splits --on choice --dataset cora
       pcwinter reproduce all --dataset demo --quick --out runs/quick
     """
     from pcwinter.experiments import reproduce as repeat
@@ -93,7 +93,13 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     "--which", type=click.Choice(WHICH), default="unlabelled", show_default=True, help="Nodes that are dropped."
 )
 @click.option("--column", default="value", show_default=True, help="Column of FILE with the values.")
-@on_option
+@click.option(
+    "--on",
+    type=click.Choice(ON),
+    default="test",
+    show_default=True,
+    help="Graph to score on. Use validation while you are still choosing a method.",
+)
 @click.option(
     "--seeds",
     type=int,

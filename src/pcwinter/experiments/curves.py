@@ -44,6 +44,11 @@ class Curve:
         return float(self.count[np.argmax(self.accuracy >= self.accuracy[-1])] / self.count[-1])
 
     @property
+    def in_percent(self) -> "Curve":
+        """The curve over the share of all steps, since the number of steps differs between splits."""
+        return Curve(np.round(100 * self.count / self.count[-1]).astype(np.int64), self.accuracy)
+
+    @property
     def rebound(self) -> float:
         """Rise of the accuracy from its minimum to the end, when the most harmful items are dropped."""
         return float(self.accuracy[-1] - self.accuracy.min())

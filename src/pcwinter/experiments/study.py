@@ -31,12 +31,13 @@ from pcwinter.estimation.stopping import USUAL, Rule, choose, evaluations, secon
 from pcwinter.estimation.stopping import permutations as exactly
 from pcwinter.experiments.cache import keep, kept
 from pcwinter.experiments.curves import Curve, addable, droppable, judged
+from pcwinter.experiments.figures import SHARE
 from pcwinter.experiments.judge import ON, Judge
 from pcwinter.experiments.output import file_name
 from pcwinter.game.tree import LEVELS
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.io.datasets import DATASETS, load
-from pcwinter.graph.splits import fresh_split
+from pcwinter.graph.splits import choice_split, fresh_split
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
 from pcwinter.runs.checkpoints import Checkpoints
@@ -48,7 +49,11 @@ LONG = 5  # seconds: longer steps are reported
 FRESH = 11  # seed of the first fresh split: splits 0 to 10 were used while the methods were designed
 MANY = 5_000  # nodes: values of larger graphs take minutes
 STUDY = ("study.json", "study-softmax.json")  # the settings of a study, by head
-OURS = {"runs", "rankings", "curves", "curves-on-validation", *(temporary_name(Path(name)).name for name in STUDY)}
+PARTS = (*ON, "choice")  # what rankings can be scored on
+OURS = {
+    *("runs", "rankings", "curves", "curves-on-validation", "curves-on-choice"),
+    *(temporary_name(Path(name)).name for name in STUDY),
+}
 
 
 class Interrupted(Exception):
@@ -57,7 +62,10 @@ class Interrupted(Exception):
 
 @dataclass(eq=False)
 class Study:
-    """A dataset, the settings of its experiments, and the directory of the results."""
+    """A dataset, the settings of its experiments, and the directory of the results.
+
+    With `on="choice"`, every seed has its own random split: see `at`.
+    """
 
     dataset: str
     graph: Graph
@@ -69,7 +77,7 @@ class Study:
     quick: bool = False
     max_seconds: float | None = None  # limit for every sampled valuation
     orders: int | None = None  # for every family of orders in the ablation
-    on: str = "test"  # the graph that rankings are scored on
+    on: str = "test"  # the graph that rankings are scored on: test, validation or choice
     quiet: bool = False
     split: str = ""  # name of the split, unless it is the public one
     used: dict[str, Ranking] = field(default_factory=dict)  # rankings of the current experiment
@@ -78,8 +86,9 @@ class Study:
 
     @cached_property
     def judges(self) -> dict[str, Judge]:
-        """One judge for the test graph and one for the validation graph."""
-        return {on: Judge(self.graph, hops=self.hops, on=on) for on in ON}
+        """One judge for the graph of the study, and one for the validation graph, on which methods are chosen."""
+        parts = {"validation": "validation", self.on: "test" if self.on == "choice" else self.on}
+        return {on: Judge(self.graph, hops=self.hops, on=part) for on, part in parts.items()}
 
     @cached_property
     def parameters(self) -> Ridge | Softmax:
@@ -104,6 +113,10 @@ class Study:
         head = "" if self.head == "ridge" else self.head
         where = _where(self.on) if judged else ""
         return " ".join(part for part in (self.dataset, experiment, head, where) if part)
+
+    def axis(self, steps: str, *, fresh: bool = False) -> str:
+        """The label of the x axis. On `fresh` splits, it shows the share of the `steps`: their number differs."""
+        return f"{SHARE}{steps}" if fresh or self.on == "choice" else steps
 
     @property
     def points(self) -> int:
@@ -150,9 +163,19 @@ class Study:
         replace_file(self.out / STUDY[self.head != "ridge"], json.dumps(facts, indent=2).encode(), AGAIN)
 
     def fresh(self, seed: int) -> "Study":
-        """The same study on a new random split, drawn with `seed`; its results are stored in the same directory."""
-        graph, split = fresh_split(self.graph, FRESH + seed), f", split {FRESH + seed}"
+        """The same study on a new random split, drawn with `seed`; its results are stored in the same directory.
+
+        With `on="choice"` the split comes from `choice_split`, and the test nodes of `graph` are the choice nodes.
+        """
+        if self.on == "choice":
+            graph, split = choice_split(self.graph, seed)[0], f", choice split {seed}"
+        else:
+            graph, split = fresh_split(self.graph, FRESH + seed), f", split {FRESH + seed}"
         return replace(self, graph=graph, split=split, _last=None)
+
+    def at(self, seed: int) -> "Study":
+        """The study that repetition `seed` uses: with `on="choice"` a fresh split, otherwise this study."""
+        return self.fresh(seed) if self.on == "choice" else self
 
     @property
     def _bound(self) -> str:
@@ -238,7 +261,9 @@ class Study:
         short = budget if time_limit is None or most is not None else f"{float(f'{time_limit:.3g}'):g} s"
 
         def make() -> Ranking:
-            folder = self.out / "runs" / file_name("data-shapley", self.head, short, f"seed {seed}", self._bound)
+            folder = (
+                self.out / "runs" / file_name("data-shapley", self.head, short, f"seed {seed}", self._bound, self.split)
+            )
             folder.mkdir(parents=True, exist_ok=True)
             checkpoints = Checkpoints(folder, self._about(about))
             begin, _ = checkpoints.load()
@@ -400,14 +425,15 @@ def open_study(
     - `quick`: use only 20 orders and 11 points, as a first test.
     - `max_seconds`: limit on the time of every sampled valuation, including preparation.
     - `orders`: number of orders of every family in the ablation.
-    - `on`: the graph that rankings are scored on, "test" or "validation".
+    - `on`: the graph that rankings are scored on, "test", "validation" or "choice". With "choice", every seed has a
+      random split of its own, and rankings are scored on its choice nodes: see `pcwinter.graph.splits.choice_split`.
     - `quiet`: print nothing.
     """
     known = DATASETS.get(dataset)
     if known is None:
         hint = did_you_mean(dataset, DATASETS) or f": choose one of {', '.join(DATASETS)}"
         raise ValueError(f"there is no dataset {dataset!r}{hint}")
-    one_of("on", on, ON)
+    one_of("on", on, PARTS)
     one_of("head", head, ("ridge", "softmax"))
     return Study(
         dataset=dataset,
