@@ -15,6 +15,11 @@ from pcwinter.graph.graph import Graph
 POINTS = 101
 BLOCK = 4  # points per task of a worker
 WHICH = ("unlabelled", "labelled", "mixed")
+NO_EDGES = "the training graph has no edges, so none can be added: make val and test smaller, or rank nodes"
+NOTHING_TO_DROP = (
+    "no unlabelled node is near a labelled one, so none can be dropped: make train, val and test smaller, "
+    "or use drop-nodes with which='labelled'"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +66,10 @@ def steps(n: int, points: int = POINTS) -> IntArray:
 
 def droppable(graph: Graph, ranking: Ranking, which: str, seed: int) -> IntArray:
     """The nodes of the ranking that an experiment drops, best first."""
-    return to_drop(graph, ranking.items[ranking.best_first(seed)], which)
+    nodes = to_drop(graph, ranking.items[ranking.best_first(seed)], which)
+    if not len(nodes):
+        raise ValueError(NOTHING_TO_DROP)
+    return nodes
 
 
 def to_drop(graph: Graph, nodes: IntArray, which: str) -> IntArray:
@@ -82,7 +90,7 @@ def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> Int
     """All edges of the training graph, best first; edges without a value get the value `rest`."""
     n, every = graph.n_nodes, all_edges(graph)
     if not len(every):
-        raise ValueError("the training graph has no edges that could be added")
+        raise ValueError(NO_EDGES)
     ranked, known = ranking.items @ [n, 1], every @ [n, 1]
     if not np.isin(ranked, known).all():
         raise ValueError(

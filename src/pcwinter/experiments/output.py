@@ -144,7 +144,7 @@ def _value(text: str) -> Any:
 
 
 def _table_csv(rows: list[Row]) -> str:
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = list(dict.fromkeys(name for row in rows for name, value in row.items() if value is not None))
     cells = ([row.get(name) for name in names] for row in rows)
     return csv_text([names, *(["" if value != value else value for value in line] for line in cells)])
 

@@ -1,11 +1,10 @@
 """Dataset -> rankings: the valuations that the experiments need, each computed once, stored, and resumable."""
 
 import json
-import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -18,7 +17,6 @@ import numpy as np
 
 from pcwinter._util.arrays import IntArray
 from pcwinter._util.checks import did_you_mean, number, one_of, whole_number
-from pcwinter._util.files import AGAIN, lock, replace_file, temporary_name
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes
 from pcwinter.baselines.node_game import complete_head, node_game
@@ -32,10 +30,11 @@ from pcwinter.estimation.stopping import permutations as exactly
 from pcwinter.experiments.cache import keep, kept
 from pcwinter.experiments.curves import Curve, addable, droppable, judged
 from pcwinter.experiments.figures import SHARE
+from pcwinter.experiments.folder import STUDY, claim
 from pcwinter.experiments.judge import ON, Judge
 from pcwinter.experiments.output import file_name
 from pcwinter.game.tree import LEVELS
-from pcwinter.graph.graph import Graph
+from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.io.datasets import DATASETS, load
 from pcwinter.graph.splits import choice_split, fresh_split
 from pcwinter.heads.ridge.head import Ridge
@@ -48,12 +47,7 @@ QUICK = 20  # orders of a quick valuation
 LONG = 5  # seconds: longer steps are reported
 FRESH = 11  # seed of the first fresh split: splits 0 to 10 were used while the methods were designed
 MANY = 5_000  # nodes: values of larger graphs take minutes
-STUDY = ("study.json", "study-softmax.json")  # the settings of a study, by head
 PARTS = (*ON, "choice")  # what rankings can be scored on
-OURS = {
-    *("runs", "rankings", "curves", "curves-on-validation", "curves-on-choice"),
-    *(temporary_name(Path(name)).name for name in STUDY),
-}
 
 
 class Interrupted(Exception):
@@ -133,24 +127,10 @@ class Study:
         if not self.quiet:
             Display().say(f"{self.dataset}{self.split}: {sentence}")
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Lock the directory, so that no other process writes the same files."""
-        self.out.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.out, os.O_RDONLY)
-        try:
-            lock(handle, self.out)
-            yield
-        finally:
-            os.close(handle)
-
     def tell(self) -> None:
-        """Write the settings of the study; refuse a directory with files that are not from a study."""
-        strange = {path.name for path in self.out.iterdir()} - OURS
-        if strange and not is_study(self.out):
-            raise FileExistsError(f"{self.out} contains {min(strange)} but no study: choose another directory")
+        """Write the settings of the study; refuse a directory that belongs to something else."""
         graph = self.graph
-        facts = {
+        settings = {
             "dataset": self.dataset,
             "nodes": graph.n_nodes,
             "training edges": graph.training.nnz // 2,
@@ -159,8 +139,9 @@ class Study:
             "truncation": list(self.truncation),
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
+            "graph": fingerprint(graph),
         }
-        replace_file(self.out / STUDY[self.head != "ridge"], json.dumps(facts, indent=2).encode(), AGAIN)
+        claim(self.out, STUDY[self.head != "ridge"], settings)
 
     def fresh(self, seed: int) -> "Study":
         """The same study on a new random split, drawn with `seed`; its results are stored in the same directory.
@@ -397,16 +378,12 @@ class Study:
         return notes
 
 
-def is_study(folder: Path) -> bool:
-    """Whether the folder contains a study."""
-    return any((folder / name).is_file() for name in STUDY)
-
-
 def open_study(
     dataset: str,
     out: str | PathLike[str],
     *,
-    data: str | None = None,
+    graph: Graph | None = None,
+    data: str | PathLike[str] | None = None,
     head: str = "ridge",
     workers: int = 1,
     quick: bool = False,
@@ -415,10 +392,11 @@ def open_study(
     on: str = "test",
     quiet: bool = False,
 ) -> Study:
-    """The study of a built-in dataset, with the paper's truncation ratios.
+    """The study of a public graph, with the paper's truncation ratios, or of your own graph, without truncation.
 
-    - `dataset`: a name in `DATASETS`.
-    - `out`: the directory of the results; an interrupted study continues there.
+    - `dataset`: a name in `DATASETS`, or a name for your own graph.
+    - `out`: the directory of the results; an interrupted study continues there, if the graph is the same.
+    - `graph`: your own graph. Its tables have no numbers of the paper, and its softmax head has the default parameters.
     - `data`: the folder with the files of the public graphs, as in `load`.
     - `head`: the head of the values, "ridge" or "softmax".
     - `workers`: number of processes; it changes only the time.
@@ -430,17 +408,23 @@ def open_study(
     - `quiet`: print nothing.
     """
     known = DATASETS.get(dataset)
-    if known is None:
+    if graph is not None:
+        check_graph(graph)
+        if known:
+            raise ValueError(f"graph is called {dataset!r}, which is the name of a public graph: rename it")
+        if data is not None:
+            raise ValueError("data is the folder of the public graphs, and this graph is not one of them: leave it out")
+    elif known is None:
         hint = did_you_mean(dataset, DATASETS) or f": choose one of {', '.join(DATASETS)}"
         raise ValueError(f"there is no dataset {dataset!r}{hint}")
     one_of("on", on, PARTS)
     one_of("head", head, ("ridge", "softmax"))
     return Study(
         dataset=dataset,
-        graph=load(dataset, data=data),
+        graph=load(dataset, data=data) if graph is None else graph,
         out=Path(out),
         head=head,
-        truncation=known.truncation,
+        truncation=known.truncation if known else (),
         workers=whole_number("workers", workers, 1),
         quick=quick,
         max_seconds=None if max_seconds is None else number("max_seconds", max_seconds),
