@@ -1,6 +1,7 @@
 """Scoring on choice nodes: every experiment uses a split of its own for every seed."""
 
 import csv
+import doctest
 from pathlib import Path
 
 import numpy as np
@@ -86,3 +87,12 @@ def test_only_choice_draws_splits(labelled: pw.Graph, tmp_path: Path) -> None:
     for name in COSTS:
         with pytest.raises(ValueError, match=rf"on='choice' applies to experiments with curves only, not to {name}"):
             list(reproduce(there, name, seeds=1))
+
+
+@quiet
+def test_the_examples_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "experiments.md"
+    monkeypatch.chdir(tmp_path)
+    examples = doctest.DocTestParser().get_doctest(page.read_text("utf-8"), {}, page.name, str(page), 0)
+    assert doctest.DocTestRunner().run(examples).failed == 0
+    assert (tmp_path / "runs" / "demo" / "demo-permutations-on-choice.md").is_file()
