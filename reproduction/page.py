@@ -10,8 +10,8 @@ from pathlib import Path
 
 from pcwinter._util.files import replace_file
 from pcwinter.experiments.figures import draw
+from pcwinter.experiments.folder import STUDY, is_study
 from pcwinter.experiments.output import Row, file_name, markdown, read_table
-from pcwinter.experiments.study import STUDY, is_study
 from pcwinter.experiments.verdicts import Tables, summary, verdicts
 from pcwinter.graph.io.datasets import DATASETS
 from reproduction.bands import bands_csv, read_bands, read_curves
@@ -154,7 +154,7 @@ def _settings(studies: list[Path]) -> list[str]:
     for file in STUDY:
         for path in filter(Path.is_file, (study / file for study in studies)):
             found = json.loads(path.read_text(encoding="utf-8"))
-            rows.append({name: _plain(value) for name, value in found.items()})
+            rows.append({name: _plain(value) for name, value in found.items() if name != "graph"})
     return [markdown(rows)] if rows else []
 
 

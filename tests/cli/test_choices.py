@@ -9,6 +9,7 @@ from pcwinter.cli import choices
 from pcwinter.experiments import EXPERIMENTS
 from pcwinter.experiments.curves import WHICH
 from pcwinter.experiments.judge import ON
+from pcwinter.experiments.study import PARTS
 from pcwinter.game import orders
 from pcwinter.game.problem import COALITIONS, EMPTY
 from pcwinter.graph.features import NORMALIZATIONS
@@ -26,6 +27,7 @@ def test_the_lists_of_the_command_line_are_those_of_the_library() -> None:
     assert set(choices.PRESETS) == set(PRESETS)
     assert choices.WHICH == WHICH
     assert choices.ON == ON
+    assert choices.PARTS == PARTS
     assert set(choices.EXPERIMENTS) == {name.split()[0] for name in EXPERIMENTS} | {"all"}
 
 

@@ -54,7 +54,7 @@ def test_choices_are_made_on_the_validation_graph(tmp_path: Path, monkeypatch: p
     with (study.out / "demo-add-edges-on-validation.csv").open(newline="") as file:
         last = [float(line["validation accuracy"]) for line in csv.DictReader(file)][-1]
     assert last == Judge(study.graph, on="validation").accuracy() != Judge(study.graph).accuracy()
-    with pytest.raises(ValueError, match=r"on is 'val'.* test or validation"):
+    with pytest.raises(ValueError, match=r"on is 'val'.* test, validation or choice"):
         open_study("demo", study.out, on="val")
 
 

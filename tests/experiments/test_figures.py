@@ -33,6 +33,15 @@ def test_panels_of_own_and_path() -> None:
     assert all(f"<!-- {name} -->" in svg for name in ("toy, own", "toy, path", "other", "only here", "$dear$"))
 
 
+def test_curves_with_fewer_points_are_interpolated() -> None:
+    many = Curve(np.array([0, 25, 50, 75, 100]), np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
+    few = Curve(np.array([0, 50, 100]), np.array([0.5, 0.3, 0.9]))
+    for curves in ((many, few), (few, many)):
+        found = band(curves)
+        assert found.steps.tolist() == many.count.tolist()
+        np.testing.assert_allclose(found.mean, [0.3, 0.3, 0.3, 0.5, 0.7])
+
+
 def test_figures_are_refused_before_the_work(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pcwinter.experiments.figures.find_spec", lambda name: None)
     monkeypatch.setattr(Study, "baseline", lambda *_: pytest.fail("began to work"))

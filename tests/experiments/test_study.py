@@ -13,6 +13,7 @@ from oracles import random_graph
 from pcwinter.baselines.ranking import Ranking
 from pcwinter.estimation.display import Display
 from pcwinter.experiments import reproduce
+from pcwinter.experiments.folder import alone
 from pcwinter.experiments.study import QUICK, Interrupted, Study, open_study
 from stub_study import GRAPH, Stub
 
@@ -64,7 +65,7 @@ def test_a_budget_in_seconds_gives_a_short_name(tmp_path: Path) -> None:
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
     study = Study("toy", GRAPH, tmp_path / "new", quiet=True)
-    with study.alone(), pytest.raises(BlockingIOError, match=r"another process is using .*new: wait"):
+    with alone(study.out), pytest.raises(BlockingIOError, match=r"another process is using .*new: wait"):
         list(reproduce(study, "counts", seeds=1))
     assert len(list(reproduce(study, "counts", seeds=1))) == 1
     for name, which in (("drop_nodes", "unlabelled"), ("drop-nodes", "all")):

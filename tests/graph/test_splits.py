@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pcwinter as pw
-from pcwinter.graph.splits import choice_split, random_split
+from pcwinter.graph.splits import choice_split, fresh_split, random_split
 
 
 def test_a_random_split_has_the_shape_asked_for() -> None:
@@ -72,3 +72,16 @@ def test_a_choice_part_is_a_function_of_its_seed() -> None:
     np.testing.assert_array_equal(first.test, same.test)
     np.testing.assert_array_equal(first.train, same.train)
     assert not np.array_equal(first.test, other.test)
+
+
+def test_a_new_split_needs_labels() -> None:
+    few = pw.Graph([(0, 4)], np.ones((6, 1)), [0, 1, 0, 1, -1, -1], [0, 1], [2], [3])
+    assert fresh_split(few, 0).test.size == 1
+    with pytest.raises(ValueError, match=r"needs 4 labelled nodes, 1 or more of every class, but there are 3, "):
+        choice_split(few, 0)  # the choice node is one of the four
+    rare = pw.Graph([(0, 4)], np.ones((6, 1)), [0, 0, 0, 1, 0, 0], [0, 1, 2, 3], [4])
+    with pytest.raises(ValueError, match=r"2 or more .* 1 of class 1: give more nodes a label, or make val and test"):
+        fresh_split(rare, 0)
+    lost = pw.Graph([(0, 4)], np.ones((6, 1)), [0, 0, 0, 1, 0, 0], [0, 3], [4])
+    with pytest.raises(ValueError, match="0 of class 1"):  # it is the choice node of some split
+        [choice_split(lost, seed) for seed in range(30)]

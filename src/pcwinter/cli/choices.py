@@ -13,6 +13,7 @@ EMPTY = ("nothing", "constant")
 ORDERS = ("dfs", "level", "precedence", "free")
 FEATURES = ("row", "standard", "none")
 ON = ("test", "validation")
+PARTS = (*ON, "choice")
 WHICH = ("unlabelled", "labelled", "mixed")
 EXPERIMENTS = (
     "drop-nodes",

@@ -3,24 +3,35 @@
 import warnings
 from pathlib import Path
 from signal import SIGINT
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcwinter.cli.choices import DATASETS, EXPERIMENTS, ON, RUN, WHICH, at_home, data_option
+from pcwinter.cli.choices import DATASETS, EXPERIMENTS, FEATURES, ON, PARTS, RUN, WHICH, at_home, data_option
 
-on_option = click.option(
-    "--on",
-    type=click.Choice(ON),
-    default="test",
-    show_default=True,
-    help="Graph to score on. Use validation while you are still choosing a method.",
+if TYPE_CHECKING:
+    from pcwinter.graph.graph import Graph
+
+dataset_option = click.option("--dataset", type=click.Choice(DATASETS), help="A public graph, by its name.")
+graph_option = click.option(
+    "--graph",
+    type=RUN,
+    callback=at_home,
+    help="Your own graph instead: a folder with nodes.csv and edges.csv, or an .npz, .graphml or .gml file.",
+)
+features_option = click.option(
+    "--features",
+    type=click.Choice(FEATURES),
+    show_default="row",
+    help="Scaling of the features of --graph: rows that sum to 1, standardised columns (for signed features), or none.",
 )
 
 
 @click.command(short_help="Repeat an experiment of the paper.")
 @click.argument("name", type=click.Choice(EXPERIMENTS))
-@click.option("--dataset", type=click.Choice(DATASETS), required=True, help="The graph, by its name.")
+@dataset_option
+@graph_option
+@features_option
 @click.option(
     "--out",
     type=RUN,
@@ -40,7 +51,14 @@ on_option = click.option(
     show_default=True,
     help="Head of the values; rankings are always scored with the softmax head.",
 )
-@on_option
+@click.option(
+    "--on",
+    type=click.Choice(PARTS),
+    default="test",
+    show_default=True,
+    help="Graph to score on. While you are still choosing a method, use validation, or choice: a random split for "
+    "every seed, with nodes for choosing that are not test nodes.",
+)
 @click.option("--quick", is_flag=True, help="Use only 20 orders and 11 points, as a first test.")
 @click.option(
     "--orders", type=int, metavar="N", help="Number of orders of every family in the ablation.  [default: 200]"
@@ -55,27 +73,40 @@ on_option = click.option(
 )
 @data_option
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str, **options: Any) -> int:
-    """Repeat an experiment of the paper on a graph, and write its tables and figures.
+def reproduce(
+    name: str,
+    dataset: str | None,
+    graph: Path | None,
+    features: str | None,
+    out: Path,
+    seeds: int | None,
+    which: str,
+    **options: Any,
+) -> int:
+    """Repeat an experiment of the paper on a public graph or on your own, and write its tables and figures.
 
-    Results are written to DIR/DATASET, or with --quick to DIR/DATASET-quick. If you interrupt a study, the same
-    command continues it. Experiments share their values. `fresh-splits` is add-edges with a new random split for
-    every seed. `all` runs every experiment.
+    Results are written to DIR/NAME, or with --quick to DIR/NAME-quick. NAME is the public graph, or the name of your
+    folder or file without its ending. If you interrupt a study, the same command continues it. Experiments share their
+    values. `fresh-splits` is add-edges with a new random split for every seed. `all` runs every experiment. Public
+    graphs have the paper's truncation. Your own graph has none.
 
     \b
     Examples:
       pcwinter reproduce drop-nodes --dataset cora
       pcwinter reproduce drop-nodes --which mixed --dataset citeseer --seeds 5
+      pcwinter reproduce fresh-splits --on choice --dataset cora
+      pcwinter reproduce drop-nodes --graph my_graph/ --features standard
       pcwinter reproduce all --dataset demo --quick --out runs/quick
     """
     from pcwinter.experiments import reproduce as repeat
     from pcwinter.experiments.study import Interrupted, open_study
 
-    place = out / (f"{dataset}-quick" if options["quick"] else dataset)
     quiet = options["quiet"]
+    called, own = _own_graph(dataset, graph, features, options["data"], quiet=quiet)
+    place = out / (f"{called}-quick" if options["quick"] else called)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # warnings of the values are recorded with each run
-        study = open_study(dataset, place, **options)
+        study = open_study(called, place, graph=own, **options)
         try:
             for text in repeat(study, name, which, seeds):
                 if not quiet:
@@ -88,12 +119,20 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
 
 @click.command(short_help="Score your own ranking.")
 @click.argument("file", type=RUN, callback=at_home)
-@click.option("--dataset", type=click.Choice(DATASETS), required=True, help="The graph that FILE is about.")
+@dataset_option
+@graph_option
+@features_option
 @click.option(
     "--which", type=click.Choice(WHICH), default="unlabelled", show_default=True, help="Nodes that are dropped."
 )
 @click.option("--column", default="value", show_default=True, help="Column of FILE with the values.")
-@on_option
+@click.option(
+    "--on",
+    type=click.Choice(ON),
+    default="test",
+    show_default=True,
+    help="Graph to score on. Use validation while you are still choosing a method.",
+)
 @click.option(
     "--seeds",
     type=int,
@@ -112,7 +151,9 @@ def reproduce(name: str, dataset: str, out: Path, seeds: int | None, which: str,
     "--out", type=RUN, callback=at_home, help="Directory for the curve and the figure; nothing is written by default."
 )
 @data_option
-def judge(file: Path, dataset: str, data: Path | None, **options: Any) -> None:
+def judge(
+    file: Path, dataset: str | None, graph: Path | None, features: str | None, data: Path | None, **options: Any
+) -> None:
     """Draw the curves of the experiments for the values in FILE, which may come from any method.
 
     FILE is a CSV file with the columns node and value, or source, target and value. Nodes are dropped best first, edges
@@ -123,9 +164,40 @@ def judge(file: Path, dataset: str, data: Path | None, **options: Any) -> None:
     Examples:
       pcwinter judge runs/cora/nodes.csv --dataset cora --column value_path
       pcwinter judge my_edges.csv --dataset citeseer --out runs/mine
+      pcwinter judge my_values.csv --graph my_graph/
     """
     from pcwinter.estimation.display import Display
     from pcwinter.experiments import judge_file
     from pcwinter.graph.io.datasets import load
 
-    click.echo(judge_file(file, load(dataset, data=data), dataset, **options, say=Display().say))
+    called, own = _own_graph(dataset, graph, features, data)
+    about = load(called, data=data) if own is None else own
+    click.echo(judge_file(file, about, called, **options, say=Display().say))
+
+
+def _own_graph(
+    dataset: str | None, graph: Path | None, features: str | None, data: Path | None, *, quiet: bool = False
+) -> "tuple[str, Graph | None]":
+    """The name of the graph and, if it is the user's own, the graph; prints warnings about it unless `quiet`."""
+    if dataset is not None and graph is not None:
+        raise click.UsageError("--dataset and --graph both name a graph: leave one of them out.")
+    if dataset is not None:
+        if features is not None:
+            raise ValueError("--features applies to --graph only: leave it out")
+        return dataset, None
+    if graph is None:
+        raise click.UsageError("Missing option '--dataset' or '--graph'.")
+    if data is not None:
+        raise ValueError("--data is the folder of the public graphs, and --graph is not one of them: leave it out")
+    if not graph.exists():
+        hint = f"use --dataset {graph}" if str(graph) in DATASETS else "name a folder or a file"
+        raise FileNotFoundError(f"there is no graph at {graph}: {hint}")
+    from pcwinter.graph.io.read import read_graph
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        found = read_graph(graph, features=features or "row")
+    for warning in () if quiet else caught:
+        click.echo(f"warning: {warning.message}")
+    place = graph if graph.name.strip(".") else graph.resolve()  # such as . or ..
+    return place.name if place.is_dir() else place.stem, found

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from pcwinter._util.checks import whole_number
+from pcwinter.baselines.ranking import near_nodes
 from pcwinter.experiments import add_edges, costs, drop_nodes, variants
-from pcwinter.experiments.curves import WHICH
+from pcwinter.experiments.curves import NO_EDGES, NOTHING_TO_DROP, WHICH, to_drop
 from pcwinter.experiments.figures import check_figures
+from pcwinter.experiments.folder import alone
 from pcwinter.experiments.judge_file import judge_file
 from pcwinter.experiments.output import Outcome, file_name, markdown, read_table, write
 from pcwinter.experiments.study import Study, open_study
@@ -25,6 +27,11 @@ EXPERIMENTS: dict[str, Callable[[Study, int], Outcome]] = {
     "ablation": variants.ablation,  # last, because it takes longest
 }
 COSTS = ("counts", "efficiency")  # experiments without curves and figures
+ABOUT = {  # a note, by the graph that is scored on
+    "validation": "Most methods compute values from the validation nodes, so these accuracies are too favourable "
+    "to them.",
+    "choice": "Every seed has its own random split. The scored nodes are not test nodes of the original split.",
+}
 
 
 def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | None = None) -> Iterator[str]:
@@ -51,10 +58,29 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
         raise ValueError(f"there is no experiment {names[0]!r}: choose from {', '.join(EXPERIMENTS)}, or all")
     if name not in COSTS:
         check_figures()
-    with study.alone():
+    for each in names:
+        _check(study, each)
+    with alone(study.out):
         study.tell()
         for each in names:
             yield _repeat(study, each, seeds)
+
+
+def _check(study: Study, experiment: str) -> None:
+    """Fail before hours of work, not after them, if the graph lacks what the experiment needs."""
+    if experiment in COSTS:
+        return
+    if study.on == "test" and not len(study.graph.test):
+        raise ValueError(
+            f"{study.dataset} has no test nodes to score on: add some to its split, or use on='validation' "
+            "or on='choice'"
+        )
+    here = study.fresh(0) if experiment == "fresh-splits" else study.at(0)
+    if experiment in ("add-edges", "fresh-splits"):
+        if not here.graph.training.nnz:
+            raise ValueError(NO_EDGES)
+    elif not len(to_drop(here.graph, near_nodes(here.graph, here.hops), experiment.partition(" ")[2] or "unlabelled")):
+        raise ValueError(NOTHING_TO_DROP)
 
 
 def _repeat(study: Study, experiment: str, seeds: int) -> str:
@@ -63,10 +89,8 @@ def _repeat(study: Study, experiment: str, seeds: int) -> str:
     outcome = EXPERIMENTS[experiment](study, seeds)
     outcome.notes += study.limits()
     outcome.y = f"{study.on} accuracy"
-    if study.on == "validation" and outcome.curves:
-        outcome.notes.append(
-            "Most methods compute values from the validation nodes, so these accuracies are too favourable to them."
-        )
+    if outcome.curves and study.on in ABOUT:
+        outcome.notes.append(ABOUT[study.on])
     tables = [read_table(study.out / f"{file_name(title)}.table.csv") for title in outcome.tables]
     before = max((row.get("seeds") or 0 for rows in tables for row in rows), default=0)
     files = write(outcome, study.out)

@@ -4,8 +4,6 @@ from collections import Counter
 
 import numpy as np
 
-from pcwinter.experiments.curves import Curve
-from pcwinter.experiments.figures import SHARE
 from pcwinter.experiments.output import Outcome, edges_summary, spread
 from pcwinter.experiments.paper import EDGES
 from pcwinter.experiments.study import Study
@@ -23,10 +21,12 @@ CHOSEN = "PC-Winter (chosen on validation)"
 def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
     """Curves of all methods, and the share of edges that reaches the accuracy of the whole graph.
 
-    The best of PC-Winter's rankings differs between graphs, so one is chosen on the validation graph. With `fresh`,
-    every seed has its own split, and methods are compared split by split.
+    The best of PC-Winter's rankings differs between graphs, so one is chosen on the validation graph. With `fresh`, or
+    if the study is scored on choice nodes, every seed has its own split, and methods are compared split by split.
     """
-    outcome = Outcome(study.title("fresh-splits" if fresh else "add-edges"), x=SHARE if fresh else "edges added")
+    title = study.title("fresh-splits" if fresh else "add-edges")
+    fresh = fresh or study.on == "choice"
+    outcome = Outcome(title, x=study.axis("edges added", fresh=fresh))
     chosen: Counter[str] = Counter()
     heads: Counter[str] = Counter()
     sizes: list[int] = []
@@ -44,7 +44,7 @@ def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
         curves = {name: here.adding(ranking, seed) for name, ranking in rankings.items()}
         curves["PC-Winter (own), edges without players last"] = here.adding(mine["PC-Winter (own)"], seed, rest=-np.inf)
         for name, curve in curves.items():
-            outcome.add(name, seed, _in_percent(curve) if fresh else curve)
+            outcome.add(name, seed, curve)
         for name, ranking in rankings.items():
             if ranking.orders:
                 sampled.setdefault(name, []).append(ranking.orders)
@@ -69,8 +69,3 @@ def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
 
 def _times(found: Counter[str]) -> str:
     return "; ".join(f"{count} \N{MULTIPLICATION SIGN} {name}" for name, count in found.most_common())
-
-
-def _in_percent(curve: Curve) -> Curve:
-    """The curve over the share of edges, since the number of edges differs between splits."""
-    return Curve(np.round(100 * curve.count / curve.count[-1]).astype(np.int64), curve.accuracy)

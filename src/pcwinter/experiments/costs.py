@@ -34,7 +34,7 @@ def counts(study: Study, seeds: int) -> Outcome:
             "paper": players,
         },
         {
-            "what": f"visits of an order truncated by {'-'.join(map(str, ratios))}",
+            "what": f"visits of an order truncated by {'-'.join(map(str, ratios))}" if ratios else "visits of an order",
             "here": float(expected_visits(tree, ratios)),
             "paper": visits,
             **spread(f"mean of {len(drawn)} orders", [float(n) for n in drawn]),

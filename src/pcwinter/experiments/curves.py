@@ -15,6 +15,11 @@ from pcwinter.graph.graph import Graph
 POINTS = 101
 BLOCK = 4  # points per task of a worker
 WHICH = ("unlabelled", "labelled", "mixed")
+NO_EDGES = "the training graph has no edges, so none can be added: make val and test smaller, or rank nodes"
+NOTHING_TO_DROP = (
+    "no unlabelled node is near a labelled one, so none can be dropped: make train, val and test smaller, "
+    "or use drop-nodes with which='labelled'"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +49,11 @@ class Curve:
         return float(self.count[np.argmax(self.accuracy >= self.accuracy[-1])] / self.count[-1])
 
     @property
+    def in_percent(self) -> "Curve":
+        """The curve over the share of all steps, since the number of steps differs between splits."""
+        return Curve(np.round(100 * self.count / self.count[-1]).astype(np.int64), self.accuracy)
+
+    @property
     def rebound(self) -> float:
         """Rise of the accuracy from its minimum to the end, when the most harmful items are dropped."""
         return float(self.accuracy[-1] - self.accuracy.min())
@@ -56,7 +66,10 @@ def steps(n: int, points: int = POINTS) -> IntArray:
 
 def droppable(graph: Graph, ranking: Ranking, which: str, seed: int) -> IntArray:
     """The nodes of the ranking that an experiment drops, best first."""
-    return to_drop(graph, ranking.items[ranking.best_first(seed)], which)
+    nodes = to_drop(graph, ranking.items[ranking.best_first(seed)], which)
+    if not len(nodes):
+        raise ValueError(NOTHING_TO_DROP)
+    return nodes
 
 
 def to_drop(graph: Graph, nodes: IntArray, which: str) -> IntArray:
@@ -77,7 +90,7 @@ def addable(graph: Graph, ranking: Ranking, seed: int, rest: float = 0.0) -> Int
     """All edges of the training graph, best first; edges without a value get the value `rest`."""
     n, every = graph.n_nodes, all_edges(graph)
     if not len(every):
-        raise ValueError("the training graph has no edges that could be added")
+        raise ValueError(NO_EDGES)
     ranked, known = ranking.items @ [n, 1], every @ [n, 1]
     if not np.isin(ranked, known).all():
         raise ValueError(

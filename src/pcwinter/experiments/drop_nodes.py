@@ -14,21 +14,24 @@ ENOUGH = 0.95  # share of a budget: a run that spent at least this much is not r
 
 def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
     """Curves of all methods, and for unlabelled nodes the fair comparison with Data Shapley."""
-    outcome = Outcome(study.title(f"drop-nodes {which}"), x=dropped(which))
+    outcome = Outcome(study.title(f"drop-nodes {which}"), x=study.axis(dropped(which)))
     shares: dict[str, list[float]] = {}
     costs: dict[str, list[Ranking]] = {}
+    labelled = near = 0
     for seed in range(seeds):
-        rankings = [study.baseline(method, seed) for method in PLAIN]
-        sampled = [study.pc_winter(level, seed) for level in LEVELS]
-        sampled.append(study.data_shapley(seed))
+        here = study.at(seed)
+        rankings = [here.baseline(method, seed) for method in PLAIN]
+        sampled = [here.pc_winter(level, seed) for level in LEVELS]
+        sampled.append(here.data_shapley(seed))
+        labelled += len(here.graph.train)
+        near += len(near_nodes(here.graph, here.hops))
         for ranking in [*sampled, *rankings]:
             name = _name(ranking)
-            outcome.add(name, seed, study.dropping(ranking, seed, which))
-            first = droppable(study.graph, ranking, which, seed)[: len(study.graph.train)]
-            shares.setdefault(name, []).append(float(np.isin(first, study.graph.train).mean()))
+            outcome.add(name, seed, here.dropping(ranking, seed, which))
+            first = droppable(here.graph, ranking, which, seed)[: len(here.graph.train)]
+            shares.setdefault(name, []).append(float(np.isin(first, here.graph.train).mean()))
             costs.setdefault(name, []).append(ranking)
     rows = outcome.summary(rebound=which == "unlabelled")  # otherwise no labelled node is left at the end
-    labelled = len(study.graph.train) / len(near_nodes(study.graph, study.hops))
     for row in rows:
         found = costs[str(row["method"])]
         if found[0].orders:
@@ -37,7 +40,10 @@ def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
             row |= {"evaluations": float(np.mean([ranking.evaluations for ranking in found]))}
         row |= {"seconds": float(np.mean([ranking.seconds for ranking in found]))}
         if which == "mixed":
-            row |= {**spread("labelled among the first", shares[str(row["method"])]), "labelled in all": labelled}
+            row |= {
+                **spread("labelled among the first", shares[str(row["method"])]),
+                "labelled in all": labelled / near,
+            }
     outcome.tables[outcome.name] = rows
     if which == "unlabelled":
         outcome.tables[f"{outcome.name} fair"] = fair(study, seeds)
@@ -51,30 +57,29 @@ def fair(study: Study, seeds: int) -> list[Row]:
     the number of orders that its first run completed in that time.
     """
     found: dict[tuple[str, str], list[tuple[float, Ranking]]] = {}
-
-    def take(budget: str, name: str, seed: int, ranking: Ranking) -> None:
-        found.setdefault((budget, name), []).append((study.dropping(ranking, seed).mean, ranking))
-
     for seed in range(seeds):
-        mine, theirs = study.pc_winter("own", seed), study.data_shapley(seed)
+        here = study.at(seed)
+        mine, theirs = here.pc_winter("own", seed), here.data_shapley(seed)
         most, limit = min(mine.evaluations, theirs.evaluations), min(mine.seconds, theirs.seconds)
         budgets = {
             "same rule": (mine.orders, theirs),
             "equal evaluations": (
                 round(mine.orders * most / mine.evaluations),
-                theirs if most > ENOUGH * theirs.evaluations else study.data_shapley(seed, most=most),
+                theirs if most > ENOUGH * theirs.evaluations else here.data_shapley(seed, most=most),
             ),
             "equal time": (
                 round(mine.orders * limit / mine.seconds),
-                theirs if limit > ENOUGH * theirs.seconds else study.data_shapley(seed, time_limit=limit),
+                theirs if limit > ENOUGH * theirs.seconds else here.data_shapley(seed, time_limit=limit),
             ),
         }
         for budget, (orders, other) in budgets.items():
+            rankings = {}
             for level in LEVELS:
                 fewer = None if orders > ENOUGH * mine.orders else max(orders, 1)
-                ranking = study.pc_winter(level, seed, permutations=fewer)
-                take(budget, f"PC-Winter ({level})", seed, ranking)
-            take(budget, "Data Shapley", seed, other)
+                rankings[f"PC-Winter ({level})"] = here.pc_winter(level, seed, permutations=fewer)
+            rankings["Data Shapley"] = other
+            for name, ranking in rankings.items():
+                found.setdefault((budget, name), []).append((here.dropping(ranking, seed).mean, ranking))
     return [
         {
             "budget": budget,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933", "#882255")
-SHARE = "% of the edges added"  # splits differ more than methods do, so these figures have no bands
+SHARE = "% of the "  # begins the label of the x axis if every seed has its own split
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (4, 4)), (0, (3, 1)), (0, (7, 2)), (0, (1, 3)))
 
 
@@ -39,9 +39,16 @@ class Drawing:
 
 
 def band(curves: Sequence[Curve]) -> Band:
-    """The band of curves over the same counts."""
-    accuracy = np.array([curve.accuracy for curve in curves])
-    return Band(curves[0].count, accuracy.mean(axis=0), accuracy.min(axis=0), accuracy.max(axis=0))
+    """The band of curves over the same counts; a curve with fewer points is interpolated."""
+    steps = max((curve.count for curve in curves), key=len)
+    accuracy = np.array([_over(steps, curve) for curve in curves])
+    return Band(steps, accuracy.mean(axis=0), accuracy.min(axis=0), accuracy.max(axis=0))
+
+
+def _over(steps: IntArray, curve: Curve) -> FloatArray:
+    if len(curve.count) == len(steps):
+        return curve.accuracy
+    return np.interp(steps, curve.count, curve.accuracy)  # a small split has fewer steps than the curve has points
 
 
 def check_figures() -> None:
@@ -77,7 +84,8 @@ def draw(drawings: Sequence[Drawing]) -> dict[str, bytes]:
         places = grid.T.ravel()  # all panels of the first outcome, all of the second, ...
         for k, (drawing, found) in enumerate(zip(drawings, panels, strict=True)):
             for axes, level in zip(places[k * len(levels) :], levels, strict=False):
-                _draw_panel(axes, found.get(level, {}), styles, shade=drawing.x != SHARE)
+                # splits differ more than methods do, so their figures have no bands
+                _draw_panel(axes, found.get(level, {}), styles, shade=not drawing.x.startswith(SHARE))
                 axes.set_title(_plain(f"{drawing.name}, {level}" if level else drawing.name), fontsize=10)
                 axes.set_xlabel(drawing.x)
         for axes in grid[:, 0]:

@@ -31,9 +31,7 @@ class Judge:
         one_of("on", on, ON)
         held_out, self.nodes = (graph.testing, graph.test) if on == "test" else (graph.validation, graph.val)
         if not len(self.nodes):
-            raise ValueError(
-                f"the graph has no {on} nodes, so on={on!r} cannot be scored: choose another graph to score on"
-            )
+            raise ValueError("the graph has no test nodes to score on: add some to its split, or use on='validation'")
         self.graph, self.hops = graph, whole_number("hops", hops, 1)
         self.head = head or softmax_for(graph)
         self.judged = propagate(held_out, graph.features, self.hops)[self.nodes]

@@ -63,13 +63,13 @@ def judge_file(
         ranking, text = _near(ranking, graph, which, file)
     title = f"{dataset} judge {ranking.method}{'' if which == 'unlabelled' else f' {which}'}"
     outcome = Outcome(title if on == "test" else f"{title} on {on}", x="edges added" if edges else dropped(which))
+    judge, outcome.y = Judge(graph, on=on), f"{on} accuracy"
     if out is not None:
         if out.exists() and not out.is_dir():
             raise FileExistsError(f"{out} is a file, expected a directory: choose another path")
         out.mkdir(parents=True, exist_ok=True)
         if taken := sorted(path.name for path in out.iterdir() if path.name.startswith(f"{file_name(outcome.name)}.")):
             raise FileExistsError(f"{out} already contains {taken[0]}: choose another directory, or move the file away")
-    judge, outcome.y = Judge(graph, on=on), f"{on} accuracy"
     known: dict[bytes, Curve] = {}  # without ties, all seeds share one curve
     for seed in range(seeds):
         others = (random_edges(graph, seed=seed),) if edges else (degree(graph), random_nodes(graph, seed=seed))

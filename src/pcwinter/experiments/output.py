@@ -11,7 +11,7 @@ import numpy as np
 from pcwinter._util.csv_files import csv_text, records
 from pcwinter._util.files import AGAIN, replace_file
 from pcwinter.experiments.curves import Curve
-from pcwinter.experiments.figures import Drawing, band, draw
+from pcwinter.experiments.figures import SHARE, Drawing, band, draw
 
 Row: TypeAlias = dict[str, Any]
 
@@ -21,7 +21,7 @@ class Outcome:
     """What an experiment found."""
 
     name: str  # its title; `file_name` makes the names of its files from it
-    x: str = ""  # label of the x axis
+    x: str = ""  # label of the x axis, after SHARE if curves run over the share of all steps
     y: str = "test accuracy"
     curves: dict[str, dict[int, Curve]] = field(default_factory=dict)  # by method and seed
     tables: dict[str, list[Row]] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Outcome:
 
     def add(self, method: str, seed: int, curve: Curve) -> None:
         """Add the `curve` of a `method` and `seed`."""
-        self.curves.setdefault(method, {})[seed] = curve
+        self.curves.setdefault(method, {})[seed] = curve.in_percent if self.x.startswith(SHARE) else curve
 
     @property
     def drawing(self) -> Drawing:
@@ -144,7 +144,7 @@ def _value(text: str) -> Any:
 
 
 def _table_csv(rows: list[Row]) -> str:
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = list(dict.fromkeys(name for row in rows for name, value in row.items() if value is not None))
     cells = ([row.get(name) for name in names] for row in rows)
     return csv_text([names, *(["" if value != value else value for value in line] for line in cells)])
 

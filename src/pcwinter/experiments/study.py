@@ -1,11 +1,10 @@
 """Dataset -> rankings: the valuations that the experiments need, each computed once, stored, and resumable."""
 
 import json
-import os
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -18,7 +17,6 @@ import numpy as np
 
 from pcwinter._util.arrays import IntArray
 from pcwinter._util.checks import did_you_mean, number, one_of, whole_number
-from pcwinter._util.files import AGAIN, lock, replace_file, temporary_name
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.influence import influence_edges, influence_nodes
 from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes
@@ -32,12 +30,14 @@ from pcwinter.estimation.stopping import USUAL, Rule, choose, evaluations, secon
 from pcwinter.estimation.stopping import permutations as exactly
 from pcwinter.experiments.cache import keep, kept
 from pcwinter.experiments.curves import Curve, addable, droppable, judged
+from pcwinter.experiments.figures import SHARE
+from pcwinter.experiments.folder import STUDY, claim
 from pcwinter.experiments.judge import ON, Judge
 from pcwinter.experiments.output import file_name
 from pcwinter.game.tree import LEVELS
-from pcwinter.graph.graph import Graph
+from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.io.datasets import DATASETS, load
-from pcwinter.graph.splits import fresh_split
+from pcwinter.graph.splits import choice_split, fresh_split
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
 from pcwinter.runs.checkpoints import Checkpoints
@@ -48,8 +48,7 @@ QUICK = 20  # orders of a quick valuation
 LONG = 5  # seconds: longer steps are reported
 FRESH = 11  # seed of the first fresh split: splits 0 to 10 were used while the methods were designed
 MANY = 5_000  # nodes: values of larger graphs take minutes
-STUDY = ("study.json", "study-softmax.json")  # the settings of a study, by head
-OURS = {"runs", "rankings", "curves", "curves-on-validation", *(temporary_name(Path(name)).name for name in STUDY)}
+PARTS = (*ON, "choice")  # what rankings can be scored on
 
 
 class Interrupted(Exception):
@@ -58,7 +57,10 @@ class Interrupted(Exception):
 
 @dataclass(eq=False)
 class Study:
-    """A dataset, the settings of its experiments, and the directory of the results."""
+    """A dataset, the settings of its experiments, and the directory of the results.
+
+    With `on="choice"`, every seed has its own random split: see `at`.
+    """
 
     dataset: str
     graph: Graph
@@ -70,7 +72,7 @@ class Study:
     quick: bool = False
     max_seconds: float | None = None  # limit for every sampled valuation
     orders: int | None = None  # for every family of orders in the ablation
-    on: str = "test"  # the graph that rankings are scored on
+    on: str = "test"  # the graph that rankings are scored on: test, validation or choice
     quiet: bool = False
     split: str = ""  # name of the split, unless it is the public one
     used: dict[str, Ranking] = field(default_factory=dict)  # rankings of the current experiment
@@ -79,8 +81,9 @@ class Study:
 
     @cached_property
     def judges(self) -> dict[str, Judge]:
-        """One judge for the test graph and one for the validation graph."""
-        return {on: Judge(self.graph, hops=self.hops, on=on) for on in ON}
+        """One judge for the graph of the study, and one for the validation graph, on which methods are chosen."""
+        parts = {"validation": "validation", self.on: "test" if self.on == "choice" else self.on}
+        return {on: Judge(self.graph, hops=self.hops, on=part) for on, part in parts.items()}
 
     @cached_property
     def parameters(self) -> Ridge | Softmax:
@@ -106,6 +109,10 @@ class Study:
         where = _where(self.on) if judged else ""
         return " ".join(part for part in (self.dataset, experiment, head, where) if part)
 
+    def axis(self, steps: str, *, fresh: bool = False) -> str:
+        """The label of the x axis. On `fresh` splits, it shows the share of the `steps`: their number differs."""
+        return f"{SHARE}{steps}" if fresh or self.on == "choice" else steps
+
     @property
     def points(self) -> int:
         """Points of a curve."""
@@ -121,24 +128,10 @@ class Study:
         if not self.quiet:
             Display().say(f"{self.dataset}{self.split}: {sentence}")
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Lock the directory, so that no other process writes the same files."""
-        self.out.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.out, os.O_RDONLY)
-        try:
-            lock(handle, self.out)
-            yield
-        finally:
-            os.close(handle)
-
     def tell(self) -> None:
-        """Write the settings of the study; refuse a directory with files that are not from a study."""
-        strange = {path.name for path in self.out.iterdir()} - OURS
-        if strange and not is_study(self.out):
-            raise FileExistsError(f"{self.out} contains {min(strange)} but no study: choose another directory")
+        """Write the settings of the study; refuse a directory that belongs to something else."""
         graph = self.graph
-        facts = {
+        settings = {
             "dataset": self.dataset,
             "nodes": graph.n_nodes,
             "training edges": graph.training.nnz // 2,
@@ -147,13 +140,24 @@ class Study:
             "truncation": list(self.truncation),
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
+            "graph": fingerprint(graph),
         }
-        replace_file(self.out / STUDY[self.head != "ridge"], json.dumps(facts, indent=2).encode(), AGAIN)
+        claim(self.out, STUDY[self.head != "ridge"], settings)
 
     def fresh(self, seed: int) -> "Study":
-        """The same study on a new random split, drawn with `seed`; its results are stored in the same directory."""
-        graph, split = fresh_split(self.graph, FRESH + seed), f", split {FRESH + seed}"
+        """The same study on a new random split, drawn with `seed`; its results are stored in the same directory.
+
+        With `on="choice"` the split comes from `choice_split`, and the test nodes of `graph` are the choice nodes.
+        """
+        if self.on == "choice":
+            graph, split = choice_split(self.graph, seed)[0], f", choice split {seed}"
+        else:
+            graph, split = fresh_split(self.graph, FRESH + seed), f", split {FRESH + seed}"
         return replace(self, graph=graph, split=split, _last=None)
+
+    def at(self, seed: int) -> "Study":
+        """The study that repetition `seed` uses: with `on="choice"` a fresh split, otherwise this study."""
+        return self.fresh(seed) if self.on == "choice" else self
 
     @property
     def _bound(self) -> str:
@@ -239,7 +243,9 @@ class Study:
         short = budget if time_limit is None or most is not None else f"{float(f'{time_limit:.3g}'):g} s"
 
         def make() -> Ranking:
-            folder = self.out / "runs" / file_name("data-shapley", self.head, short, f"seed {seed}", self._bound)
+            folder = (
+                self.out / "runs" / file_name("data-shapley", self.head, short, f"seed {seed}", self._bound, self.split)
+            )
             folder.mkdir(parents=True, exist_ok=True)
             checkpoints = Checkpoints(folder, self._about(about))
             begin, _ = checkpoints.load()
@@ -375,16 +381,12 @@ class Study:
         return notes
 
 
-def is_study(folder: Path) -> bool:
-    """Whether the folder contains a study."""
-    return any((folder / name).is_file() for name in STUDY)
-
-
 def open_study(
     dataset: str,
     out: str | PathLike[str],
     *,
-    data: str | None = None,
+    graph: Graph | None = None,
+    data: str | PathLike[str] | None = None,
     head: str = "ridge",
     workers: int = 1,
     quick: bool = False,
@@ -393,31 +395,39 @@ def open_study(
     on: str = "test",
     quiet: bool = False,
 ) -> Study:
-    """The study of a built-in dataset, with the paper's truncation ratios.
+    """The study of a public graph, with the paper's truncation ratios, or of your own graph, without truncation.
 
-    - `dataset`: a name in `DATASETS`.
-    - `out`: the directory of the results; an interrupted study continues there.
+    - `dataset`: a name in `DATASETS`, or a name for your own graph.
+    - `out`: the directory of the results; an interrupted study continues there, if the graph is the same.
+    - `graph`: your own graph. Its tables have no numbers of the paper, and its softmax head has the default parameters.
     - `data`: the folder with the files of the public graphs, as in `load`.
     - `head`: the head of the values, "ridge" or "softmax".
     - `workers`: number of processes; it changes only the time.
     - `quick`: use only 20 orders and 11 points, as a first test.
     - `max_seconds`: limit on the time of every sampled valuation, including preparation.
     - `orders`: number of orders of every family in the ablation.
-    - `on`: the graph that rankings are scored on, "test" or "validation".
+    - `on`: the graph that rankings are scored on, "test", "validation" or "choice". With "choice", every seed has a
+      random split of its own, and rankings are scored on its choice nodes: see `pcwinter.graph.splits.choice_split`.
     - `quiet`: print nothing.
     """
     known = DATASETS.get(dataset)
-    if known is None:
+    if graph is not None:
+        check_graph(graph)
+        if known:
+            raise ValueError(f"graph is called {dataset!r}, which is the name of a public graph: rename it")
+        if data is not None:
+            raise ValueError("data is the folder of the public graphs, and this graph is not one of them: leave it out")
+    elif known is None:
         hint = did_you_mean(dataset, DATASETS) or f": choose one of {', '.join(DATASETS)}"
         raise ValueError(f"there is no dataset {dataset!r}{hint}")
-    one_of("on", on, ON)
+    one_of("on", on, PARTS)
     one_of("head", head, ("ridge", "softmax"))
     return Study(
         dataset=dataset,
-        graph=load(dataset, data=data),
+        graph=load(dataset, data=data) if graph is None else graph,
         out=Path(out),
         head=head,
-        truncation=known.truncation,
+        truncation=known.truncation if known else (),
         workers=whole_number("workers", workers, 1),
         quick=quick,
         max_seconds=None if max_seconds is None else number("max_seconds", max_seconds),

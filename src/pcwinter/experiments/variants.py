@@ -39,19 +39,19 @@ def truncation(study: Study, seeds: int) -> Outcome:
 def _compare(
     study: Study, seeds: int, name: str, options: dict[str, dict[str, Any]], *, shapley: bool = False
 ) -> Outcome:
-    outcome = Outcome(study.title(name), x="unlabelled nodes dropped")
+    outcome = Outcome(study.title(name), x=study.axis("unlabelled nodes dropped"))
     orders: dict[str, list[float]] = {}
     took: dict[str, list[float]] = {}
     for seed in range(seeds):
-        rankings = {}
+        here, rankings = study.at(seed), {}
         for variant, given in options.items():
             for level in ("own", "path"):
                 method = f"{variant}, {level}"
-                rankings[method] = study.pc_winter(level, seed, method=method, **given)
+                rankings[method] = here.pc_winter(level, seed, method=method, **given)
         if shapley:
-            rankings["Data Shapley"] = study.data_shapley(seed)
+            rankings["Data Shapley"] = here.data_shapley(seed)
         for method, ranking in rankings.items():
-            outcome.add(method, seed, study.dropping(ranking, seed))
+            outcome.add(method, seed, here.dropping(ranking, seed))
             orders.setdefault(method, []).append(ranking.orders)
             took.setdefault(method, []).append(ranking.seconds)
     rows = []

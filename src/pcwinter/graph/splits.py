@@ -50,7 +50,7 @@ def fresh_split(graph: Graph, seed: int) -> Graph:
     >>> fresh_split(load("demo"), seed=5).train.tolist() == load("demo", seed=5).train.tolist()
     True
     """
-    split = random_split(graph.labels, **_sizes(graph), seed=seed)
+    split = _same_sizes(graph, graph.labels, seed)
     whole, names = (graph.adjacency, graph.features, graph.labels), graph.classes
     return Graph(*whole, *split, ids=graph.ids, classes=names, name=graph.name)
 
@@ -58,9 +58,9 @@ def fresh_split(graph: Graph, seed: int) -> Graph:
 def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
     """A fresh split with a fourth part, `choice`, on which methods are compared without looking at test nodes.
 
-    `graph` has the split of the paper. Returned are two graphs with the same train, val and training graph. The test
-    nodes of the first are the choice nodes: as many as val, and none of them a test node of `graph`. The test nodes of
-    the second are a fresh test set. Neither graph contains edges of the other's test nodes.
+    `graph` has the split of the paper, or your own. Returned are two graphs with the same train, val and training
+    graph. The test nodes of the first are the choice nodes: as many as val, and none of them a test node of `graph`.
+    The test nodes of the second are a fresh test set. Neither graph contains edges of the other's test nodes.
 
     >>> from pcwinter import load
     >>> choosing, confirming = choice_split(load("demo"), seed=0)
@@ -73,7 +73,7 @@ def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
     choice = np.sort(rng.permutation(candidates)[: len(graph.val)])
     rest = graph.labels.copy()
     rest[choice] = -1
-    train, val, test = random_split(rest, **_sizes(graph), seed=seed)
+    train, val, test = _same_sizes(graph, rest, seed)
 
     def without(hidden: IntArray, shown: IntArray) -> Graph:
         keep = sp.diags_array(~np.isin(np.arange(graph.n_nodes), hidden) * 1.0)
@@ -85,5 +85,15 @@ def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
     return without(test, choice), without(choice, test)
 
 
-def _sizes(graph: Graph) -> dict[str, int]:
-    return {"per_class": len(graph.train) // graph.n_classes, "val": len(graph.val), "test": len(graph.test)}
+def _same_sizes(graph: Graph, labels: IntArray, seed: int) -> tuple[IntArray, IntArray, IntArray]:
+    """A random split of the nodes with `labels`, with the sizes of the split of `graph`."""
+    per_class, val, test = len(graph.train) // graph.n_classes, len(graph.val), len(graph.test)
+    found = np.bincount(labels[labels >= 0], minlength=graph.n_classes)
+    scarce, needed = int(found.argmin()), per_class * graph.n_classes + val + test
+    if found[scarce] < per_class or found.sum() < needed:
+        raise ValueError(
+            f"a new split of the same sizes needs {needed:,} labelled nodes, {per_class:,} or more of every class, but "
+            f"there are {found.sum():,}, {found[scarce]:,} of class {graph.classes[scarce]}: give more nodes a label, "
+            "or make val and test smaller"
+        )
+    return random_split(labels, per_class=per_class, val=val, test=test, seed=seed)
