@@ -243,9 +243,8 @@ class Study:
         short = budget if time_limit is None or most is not None else f"{float(f'{time_limit:.3g}'):g} s"
 
         def make() -> Ranking:
-            folder = (
-                self.out / "runs" / file_name("data-shapley", self.head, short, f"seed {seed}", self._bound, self.split)
-            )
+            called = file_name("data-shapley", self.head, short, f"seed {seed}", self._bound, self.split)
+            folder = self.out / "runs" / called
             folder.mkdir(parents=True, exist_ok=True)
             checkpoints = Checkpoints(folder, self._about(about))
             begin, _ = checkpoints.load()
