@@ -199,7 +199,7 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
 
     head = options.pop("head") or ("softmax" if options["preset"] == "paper" else "ridge")
     _refuse_idle(graph, data, head, **options)
-    before = recorded_game(out) if resume and options["preset"] is None else {}
+    before = recorded_game(out, resume=resume, preset=options["preset"])
     given = {field.name: options[field.name] for field in fields(Request) if field.name in options}
     Request(head=head, **given | {name: given[name] or known for name, known in before.items()})
     make_head = _head(head, options)

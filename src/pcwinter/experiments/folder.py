@@ -41,7 +41,7 @@ def claim(folder: Path, name: str, settings: dict[str, Any]) -> None:
     strange = {path.name for path in folder.iterdir()} - OURS
     if strange and not is_study(folder):
         raise FileExistsError(f"{folder} contains {min(strange)} but no study: choose another directory")
-    for path in filter(Path.is_file, (folder / name for name in STUDY)):
+    for path in filter(Path.is_file, (folder / file for file in STUDY)):
         before, now = _graph_of(path), settings["graph"]
         differ = [part for part in before if before[part] != now.get(part)]
         if differ:

@@ -252,7 +252,7 @@ def run(
     """
     began = time.perf_counter() - number("loading", loading, zero=True)
     rule = choose(stop, permutations, max_permutations, tolerance, max_seconds)
-    before = recorded_game(Path(out)) if resume and preset is None else {}
+    before = recorded_game(Path(out), resume=resume, preset=preset)
     request = Request(
         hops=hops,
         preset=preset,

@@ -105,9 +105,9 @@ def unsaid(asked: Mapping[str, Any]) -> dict[str, str]:
     return {"coalition": "induced", **({"remainder": "nobody"} if asked["truncation"] else {})}
 
 
-def recorded_game(directory: Path) -> dict[str, str]:
-    """Coalition and remainder of the run in a directory; nothing if there is none."""
-    if not (directory / "run.json").is_file():
+def recorded_game(directory: Path, *, resume: bool, preset: str | None) -> dict[str, str]:
+    """Coalition and remainder that a resumed run has by default; nothing if there is no run, or a preset names them."""
+    if not resume or preset is not None or not (directory / "run.json").is_file():
         return {}
     asked = read_story(directory)["asked"]
     return {name: asked.get(name, known) for name, known in unsaid(asked).items()}

@@ -12,8 +12,8 @@ from pcwinter._util.compiled import compiled, inlined, loose
 from pcwinter.game.metrics import ACCURACY, measure
 from pcwinter.heads.ridge.course import Row, Scores, Scoring
 
-SINGLE = 2e-5  # error of an entry of `a` in single precision, relative to the largest product with its node, plus
-SHARED = 0.1  # times the largest product of all: ten times what tests observe
+SINGLE = 2e-5  # error of `a` in single precision, relative to the sizes below: ten times what tests observe
+SHARED = 0.1  # the size for a validation node is its largest product plus this share of the largest of all
 ROUNDED = 1e-6  # the same for the constant feature, which is computed in double precision and then rounded
 STORED = 2.0**-21  # four roundings of a number in single precision, relative to it
 KEPT = 256  # validation nodes whose kernels with the open tree are cached for double precision

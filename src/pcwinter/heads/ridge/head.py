@@ -39,7 +39,7 @@ BIASES = (0.3, 1.0, 3.0)
 STEEPEST = 1e5  # largest (bias^2 + 1) / penalty; rounding errors are then a tenth of a tie (decision 17)
 UNEVEN = 100.0  # squared norm of a graph node from which the 1 becomes norm / UNEVEN
 SMALL = 256  # slots up to which the kernel between the slots of a tree is always stored
-GROUPS = 8  # of nodes that are whitened together
+GROUPS = 8  # groups of nodes; the nodes of a group are whitened together
 
 
 @dataclass(frozen=True, slots=True)

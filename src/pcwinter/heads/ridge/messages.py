@@ -16,7 +16,7 @@ from pcwinter.heads.ridge.course import Course, Opened, Row, Scores
 
 @loose
 def dot(x: FloatArray, y: FloatArray) -> float:
-    """Inner product; without the overhead of a call of BLAS."""
+    """Inner product, without the overhead of a call to BLAS."""
     total = 0.0
     for i in range(len(x)):
         total += x[i] * y[i]
