@@ -18,7 +18,7 @@ from pcwinter.estimation.jobs import Pool
 from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.stopping import Progress, Rule, Stage, choose, stages, unheard
 from pcwinter.game.orders import Truncation, count_orders, every_order, sampler
-from pcwinter.game.problem import GraphGame
+from pcwinter.game.problem import GraphGame, fitting
 from pcwinter.game.tree import LEVELS, ContributionTree, contribution_tree
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.heads.calibration import Calibration
@@ -93,12 +93,13 @@ def value(
     """
     began = time.perf_counter()
     rule = choose(stop, permutations, max_permutations, tolerance, max_seconds)
+    check_graph(graph)
     request = Request(
         hops=hops,
         preset=preset,
         head=head,
         metric=metric,
-        coalition=coalition,
+        coalition=coalition if preset else fitting(graph, coalition),
         theta=theta,
         orders=orders,
         truncation=truncation,
@@ -107,7 +108,6 @@ def value(
         seed=seed,
         bootstrap=bootstrap,
     )
-    check_graph(graph)
     function("progress", progress, "progress(now)")
     room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
     with one_thread(), open_pool(workers) as pool:  # processes start while the game is prepared
@@ -142,12 +142,13 @@ def exact_value(
 
     An error is raised if there are more than `max_orders` orders. The other arguments are those of `value`.
     """
+    check_graph(graph)
     request = Request(
         hops=hops,
         preset=preset,
         head=head,
         metric=metric,
-        coalition=coalition,
+        coalition=coalition if preset else fitting(graph, coalition),
         theta=theta,
         orders=orders,
         truncation=truncation,
@@ -155,7 +156,6 @@ def exact_value(
         empty=empty,
         exact=True,
     )
-    check_graph(graph)
     tree = contribution_tree(graph, request.hops)
     n = count_orders(tree, orders)
     if n > whole_number("max_orders", max_orders, 1):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter._util.checks import number, one_of
 from pcwinter.game.coalitions.acting import coefficients
-from pcwinter.game.coalitions.messages import message_weights
+from pcwinter.game.coalitions.messages import carriers, message_weights
 from pcwinter.game.coalitions.records import LocalGraphs, local_graphs
 from pcwinter.game.detail import Parts
 from pcwinter.game.metrics import LOG_LIKELIHOOD, TIE, Metric, class_ends, measure
@@ -32,6 +32,7 @@ class Problem:
     complete: Sparse  # (t, d) rows of the roots when all players have joined
     null: BoolArray  # (p,) players that can never change a utility
     step: Sparse  # (n, n) S, in the message game
+    even: bool  # whether all edges have the same weight; sums of messages can lose precision otherwise
     rows: Sparse  # (v, d) representations of the validation nodes, sorted by class
     targets: IntArray  # (v,) their classes, ascending
     empty: str = "nothing"  # what the empty coalition predicts, one of EMPTY
@@ -79,6 +80,7 @@ class Problem:
 COALITIONS = ("induced", "messages")
 EMPTY = ("nothing", "constant")
 SMALLEST = 1e-9  # of the weights theta that are not 0; the largest is 1e9
+TINY = 1e-30  # message weights of graphs with weights are 0, or larger
 
 
 def make_problem(
@@ -94,13 +96,21 @@ def make_problem(
     the last power alone. `empty` is "nothing" or "constant".
     """
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
+    if coalition == "induced" and (reason := refuses_induced(graph)):
+        raise ValueError(
+            "coalition='induced' is defined for undirected, unweighted graphs with symmetric normalisation and "
+            f"self-loops of weight 1, but this graph {reason}: use coalition='messages'"
+        )
     theta = check_theta(tree.hops, one_of("coalition", coalition, COALITIONS), theta)
     if coalition == "messages":
         powers = theta or (*[0.0] * tree.hops, 1.0)
-        step = normalized(graph.training)
+        step = normalized(graph.training, graph.scaling)
         weight, reach = message_weights(tree, step, powers)
-        local, null = local_graphs(tree, weight, reach), weight == 0
-        complete = propagate(graph.training, graph.features, tree.hops, theta)[graph.train]
+        if refuses_induced(graph):
+            below = np.array([sum(powers[depth:]) for depth in range(tree.hops + 1)])
+            _refuse_tiny(weight, graph.self_loop * below[tree.depth] > 0)
+        local, null = local_graphs(tree, weight, reach), ~carriers(tree, weight)
+        complete = propagate(graph.training, graph.features, tree.hops, theta, graph.scaling)[graph.train]
     else:
         step = sp.csr_array((0, 0))
         local, null = local_graphs(tree), tree.null
@@ -114,10 +124,37 @@ def make_problem(
         complete=complete,
         null=null,
         step=step,
-        rows=propagate(graph.validation, graph.features, tree.hops, theta)[val],
+        even=not graph.weighted,
+        rows=propagate(graph.validation, graph.features, tree.hops, theta, graph.scaling)[val],
         targets=graph.labels[val],
         empty=one_of("empty", empty, EMPTY),
     )
+
+
+def fitting(graph: Graph, coalition: str | None) -> str | None:
+    """The coalition that was asked for; if none was, "messages" for a graph without an induced game."""
+    return "messages" if coalition is None and refuses_induced(graph) else coalition
+
+
+def refuses_induced(graph: Graph) -> str:
+    """The property of the graph for which the induced game is not defined, or nothing."""
+    if graph.directed:
+        return "is directed"
+    if graph.weighted:
+        return "has weights"
+    if graph.normalisation != "symmetric":
+        return f"has normalisation={graph.normalisation!r}"
+    return "" if graph.self_loop == 1 else f"has self_loop={graph.self_loop:g}"
+
+
+def _refuse_tiny(weight: FloatArray, sends: BoolArray) -> None:
+    """Raise an error if a message is so light that rows would lose their precision; `sends` says which are not 0."""
+    tiny = weight[(weight < TINY) & (sends | (weight > 0))]
+    if tiny.size:
+        raise ValueError(
+            f"a message has the weight {tiny.min():.2g}, expected at least {TINY:g}: bring the weights of the edges, "
+            "and self_loop, closer to each other"
+        )
 
 
 def check_theta(hops: int, coalition: str, theta: Sequence[float]) -> tuple[float, ...]:

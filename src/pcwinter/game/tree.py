@@ -1,7 +1,8 @@
 """Graph -> ContributionTree: the players of the game in pre-order, so that every subtree is a slice.
 
 A player is a path (r, v1, ..., vk), 0 <= k <= K, from a labelled node r along edges of the training graph. A path may
-turn back. The player's node is the last node of the path; its parent is the path without that node.
+turn back. The player's node is the last node of the path; its parent is the path without that node. In a directed
+graph, paths go against the edges, from the target to the source, because messages go the other way.
 
 A player contributes its last step {u, v} only if its depth is 1 + min(dist(r, u), dist(r, v)). Every other player, and
 every descendant of one, is a null player: its value is exactly 0.
@@ -33,7 +34,7 @@ class ContributionTree:
     roots: IntArray  # (t,) the players of depth 0
     nodes: IntArray  # (n,) distinct graph nodes that have players, ascending
     edge: IntArray  # (p,) row of `edges` with the last step, -1 for a labelled node
-    edges: IntArray  # (m, 2) distinct undirected edges that have players, source < target
+    edges: IntArray  # (m, 2) distinct edges that have players: (source, target), with source < target if undirected
 
     @property
     def n_players(self) -> int:
@@ -117,7 +118,8 @@ def contribution_tree(graph: Graph, hops: int = 2, *, max_players: int = 10_000_
     _grow(indptr, indices, graph.train, hops, node, parent, depth, size, null)
 
     inner = parent >= 0
-    ends = np.sort(np.stack([node[parent[inner]], node[inner]], axis=1), axis=1)
+    ends = np.stack([node[inner], node[parent[inner]]], axis=1)
+    ends = ends if graph.directed else np.sort(ends, axis=1)
     keys, which = np.unique(ends[:, 0] * graph.n_nodes + ends[:, 1], return_inverse=True)
     edge = np.full(int(n), -1, dtype=np.int64)
     edge[inner] = which
@@ -130,10 +132,11 @@ def contribution_tree(graph: Graph, hops: int = 2, *, max_players: int = 10_000_
 
 def count_players(graph: Graph, hops: int) -> float:
     """Number of players, that is, of walks of 0 to `hops` steps, without building the tree."""
-    walks = np.ones(graph.n_nodes)
+    training, walks = graph.training, np.ones(graph.n_nodes)
+    steps = sp.csr_array((np.ones(training.nnz), training.indices, training.indptr), shape=training.shape)
     total = float(len(graph.train))
     for _ in range(hops):
-        walks = np.asarray(graph.training @ walks)
+        walks = np.asarray(steps @ walks)
         more = float(walks[graph.train].sum())
         if more == 0 or total == np.inf:
             break

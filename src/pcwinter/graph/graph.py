@@ -1,7 +1,8 @@
-"""Arrays -> Graph: checks the user's data and makes the inductive split.
+"""Arrays -> Graph: checks the user's data and makes the training, validation and test graphs.
 
 A Graph holds the whole graph and the three graphs that the game is played on: training, validation, testing.
-All three use the same node numbers. No edge connects two of them.
+All three use the same node numbers. In the inductive setting, no edge connects two of them, and in the transductive
+setting, all three are the whole graph.
 """
 
 import warnings
@@ -14,26 +15,40 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from pcwinter._util.arrays import IntArray, Sparse
-from pcwinter._util.checks import count, instance, noun
+from pcwinter._util.checks import count, instance, noun, number, one_of
+from pcwinter.graph.adjacency import check_adjacency, parts
 from pcwinter.graph.features import SparseLike, as_array, check_features
+from pcwinter.graph.propagation import NORMALISATIONS, Scaling
 
 LONGEST = 1_000  # characters allowed in an id
+SETTINGS = ("inductive", "transductive")
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Graph:
-    """An undirected, unweighted graph with features, labels and three disjoint node sets.
+    """A graph with features, labels and three disjoint node sets.
 
-    `adjacency` is a SciPy sparse (n, n) array or matrix, or an edge list: m pairs of node numbers, where
-    (u, v) and (v, u) name the same edge. An (m, 2) array is always an edge list, even when m = 2.
+    `adjacency` is a SciPy sparse (n, n) array or matrix, whose entries are the weights of the edges, or an edge list: m
+    pairs of node numbers. In an undirected graph, (u, v) and (v, u) name the same edge. An (m, 2) array is always an
+    edge list, even when m = 2. `weights` are the weights of the listed edges, (m,); 1 by default.
     `features` is (n, d), dense or sparse. `labels` is (n,), with -1 or NaN for an unknown label. `train`, `val`
     and `test` are arrays of node numbers, or masks. `n_classes` defaults to 1 + the largest label in these sets.
     `ids` are your names for the nodes, integers or strings; results use them to name nodes. `classes` are the names
     of the classes, in the order of the labels. `name` is the name of the graph: it appears in titles, and a public
     graph has the name that `load` takes.
 
-    The input is copied, and every array of a Graph is read-only. Self-loops are dropped and repeated edges merged,
-    with one warning. Any other fault raises an error.
+    With `directed=True`, the pair (u, v) and the entry in row u and column v are the edge from the source u to the
+    target v, as in NetworkX, and messages go from u to v. `normalisation` is "symmetric", D^-1/2 (A + s I) D^-1/2, the
+    default of undirected graphs, or "row", D^-1 (A + s I), the default of directed graphs and the only one they can
+    have. D counts the edges that end in a node. `self_loop` is s, the weight of every self-loop. If edges have weights,
+    results depend on the unit of the weights compared with s.
+
+    `setting` is "inductive" or "transductive". The inductive setting cuts all edges between two of these three: the
+    nodes of val, the nodes of test, and all others. The transductive setting cuts nothing, and val and test nodes are
+    unlabelled nodes of the training graph.
+
+    The input is copied, and every array of a Graph is read-only. Self-loops and edges of weight 0 are dropped. Repeated
+    edges are merged, or added up if they have weights. One warning has the numbers. Any other fault raises an error.
 
     >>> features = [[1.0], [0.0], [2.0], [1.0]]
     >>> graph = Graph([(0, 1), (1, 2), (2, 3)], features, labels=[0, 1, -1, 0], train=[0, 1], val=[3])
@@ -47,19 +62,24 @@ class Graph:
     array([0., 1., 0., 0.])
     """
 
-    adjacency: Sparse  # (n, n) the whole graph: symmetric, ones, no loops, canonical; all indices are int64
+    adjacency: Sparse  # (n, n) the whole graph, [source, target]: no loops or zeros, canonical; indices are int64
     features: Sparse  # (n, d) canonical, without explicit zeros
     labels: IntArray  # (n,) -1 where unknown, else below n_classes
     train: IntArray  # sorted node numbers of the labelled nodes, every class among them
     val: IntArray  # sorted node numbers, not empty
     test: IntArray  # sorted node numbers
     n_classes: int
-    training: Sparse  # (n, n) edges between nodes that are neither in val nor in test
-    validation: Sparse  # (n, n) edges inside val
-    testing: Sparse  # (n, n) edges inside test
+    # the graphs of the game, (n, n), [target, source]: row v has the nodes that v receives from
+    training: Sparse  # edges between nodes that are neither in val nor in test; if transductive, all edges
+    validation: Sparse  # edges inside val; if transductive, all edges
+    testing: Sparse  # edges inside test; if transductive, all edges
     ids: NDArray[Any]  # (n,) the user's names for the nodes: int64 or strings, all different; default 0..n-1
     classes: tuple[str, ...]  # names of the classes
     name: str
+    directed: bool
+    normalisation: str  # one of NORMALISATIONS
+    self_loop: float
+    setting: str  # one of SETTINGS
 
     def __init__(
         self,
@@ -74,14 +94,25 @@ class Graph:
         ids: ArrayLike | None = None,
         classes: Sequence[str] | None = None,
         name: str = "",
+        weights: ArrayLike | None = None,
+        directed: bool = False,
+        normalisation: str | None = None,
+        self_loop: float = 1.0,
+        setting: str = "inductive",
     ) -> None:
+        instance("directed", directed, (bool, np.bool_), "True or False")
         checked_features = check_features(features)
         n = checked_features.shape[0]
-        row, col = _check_adjacency(adjacency, n)
+        whole, dropped = check_adjacency(adjacency, weights, n, bool(directed))
         checked_labels = check_labels(labels, n)
         splits = {part: check_nodes(nodes, part, n) for part, nodes in (("train", train), ("val", val), ("test", test))}
-        whole, loops, repeats = _simple_graph(row, col, n)
-        graphs = _inductive(whole, splits["val"], splits["test"])
+        one_of("setting", setting, SETTINGS)
+        sides = np.zeros(n, dtype=np.int64)
+        if setting == "inductive":
+            sides[splits["val"]], sides[splits["test"]] = 1, 2
+            graphs = parts(whole, sides, 3)
+        else:
+            graphs = parts(whole, sides, 1) * 3
         n_found = _check_classes(checked_labels, splits, n_classes)
         names = tuple(map(str, range(n_found) if classes is None else classes))
         if len(names) != n_found:
@@ -98,13 +129,16 @@ class Graph:
             "ids": np.arange(n) if ids is None else _check_ids(ids, n),
             "classes": names,
             "name": str(name),
+            "directed": bool(directed),
+            "normalisation": _check_normalisation(normalisation, bool(directed)),
+            "self_loop": number("self_loop", self_loop, zero=True),
+            "setting": setting,
         }
         for field, value in fields.items():
             _make_read_only(value)
             object.__setattr__(self, field, value)
-        if loops or repeats:
-            message = f"dropped {count(loops, 'self-loop')} and merged {count(repeats, 'repeated edge')} of adjacency"
-            warnings.warn(message, UserWarning, stacklevel=2)
+        if dropped:
+            warnings.warn(dropped, UserWarning, stacklevel=2)
 
     @property
     def n_nodes(self) -> int:
@@ -113,23 +147,74 @@ class Graph:
 
     @property
     def n_edges(self) -> int:
-        """Number of undirected edges in the whole graph."""
-        return self.adjacency.nnz // 2
+        """Number of edges in the whole graph."""
+        return self.count_edges(self.adjacency)
 
     @property
     def n_cut_edges(self) -> int:
-        """Number of undirected edges that the inductive split cuts: they are in none of the three graphs."""
-        return self.n_edges - (self.training.nnz + self.validation.nnz + self.testing.nnz) // 2
+        """Number of edges that the inductive split cuts: they are in none of the three graphs."""
+        if self.setting == "transductive":
+            return 0
+        return self.n_edges - sum(map(self.count_edges, (self.training, self.validation, self.testing)))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether an edge has another weight than 1."""
+        return bool((self.adjacency.data != 1).any())
+
+    @property
+    def scaling(self) -> Scaling:
+        """How the adjacency is normalised."""
+        return Scaling(self.normalisation, self.self_loop)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Direction, normalisation, self-loops and setting, where they differ from those of a plain graph."""
+        plain = {"directed": False, "normalisation": "symmetric", "self_loop": 1.0, "setting": "inductive"}
+        return {name: getattr(self, name) for name, usual in plain.items() if getattr(self, name) != usual}
+
+    def count_edges(self, adjacency: Sparse) -> int:
+        """Number of edges in an adjacency of this graph; an undirected one has every edge in both directions."""
+        return int(adjacency.nnz) if self.directed else int(adjacency.nnz) // 2
+
+    def replace(self, **changes: Any) -> "Graph":
+        """The same graph with other arguments of `Graph`.
+
+        >>> from pcwinter import load
+        >>> load("demo").replace(setting="transductive").training.nnz // 2
+        5278
+        """
+        names = ("adjacency", "features", "labels", "train", "val", "test", "n_classes", "ids", "classes", "name")
+        settings = ("directed", "normalisation", "self_loop", "setting")
+        given = {name: getattr(self, name) for name in (*names, *settings)}
+        if "directed" in changes:
+            given["normalisation"] = None
+        return Graph(**given | changes)
 
     def __repr__(self) -> str:
+        kind = "directed " * self.directed + "weighted " * self.weighted
+        cut = f"the inductive split cuts {self.n_cut_edges} of the {self.n_edges} {noun(self.n_edges, 'edge')}"
+        if self.setting == "transductive":
+            cut = "the setting is transductive: all three have all edges"
+        elif self.looks_transductive and not self.name:
+            cut += "; setting='transductive' cuts none"
+        if self.normalisation != "symmetric" or self.self_loop != 1:
+            cut += f"\n  {self.normalisation} normalisation, self-loops of weight {self.self_loop:g}"
+        training, validation, testing = map(self.count_edges, (self.training, self.validation, self.testing))
         return (
-            f"Graph: {_size(self.n_nodes, self.n_edges)}, {self.n_classes} {noun(self.n_classes, 'class')}, "
+            f"Graph: {_size(self.n_nodes, self.n_edges, edge=f'{kind}edge')}, "
+            f"{self.n_classes} {noun(self.n_classes, 'class')}, "
             f"{self.features.shape[1]} {noun(self.features.shape[1], 'feature')}\n"
-            f"  training    {_size(self.train.size, self.training.nnz // 2, 'labelled node')}\n"
-            f"  validation  {_size(self.val.size, self.validation.nnz // 2)}\n"
-            f"  testing     {_size(self.test.size, self.testing.nnz // 2)}\n"
-            f"  the inductive split cuts {self.n_cut_edges} of the {self.n_edges} {noun(self.n_edges, 'edge')}"
+            f"  training    {_size(self.train.size, training, 'labelled node')}\n"
+            f"  validation  {_size(self.val.size, validation)}\n"
+            f"  testing     {_size(self.test.size, testing)}\n"
+            f"  {cut}"
         )
+
+    @property
+    def looks_transductive(self) -> bool:
+        """Whether the inductive split cuts more than half of the edges: the sets may be meant to share one graph."""
+        return 2 * self.n_cut_edges > self.n_edges
 
 
 def check_graph(graph: object) -> None:
@@ -137,59 +222,19 @@ def check_graph(graph: object) -> None:
     instance("graph", graph, Graph, "a pcwinter.Graph: build one, or load one with pcwinter.load")
 
 
-def _size(nodes: int, edges: int, node: str = "node") -> str:
-    return f"{nodes} {noun(nodes, node)}, {edges} {noun(edges, 'edge')}"
+def _size(nodes: int, edges: int, node: str = "node", edge: str = "edge") -> str:
+    return f"{nodes} {noun(nodes, node)}, {edges} {noun(edges, edge)}"
 
 
-def _check_adjacency(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArray, IntArray]:
-    """Sparse matrix or edge list -> the two ends of every listed edge, including loops and repeats."""
-    if sp.issparse(adjacency):
-        return _check_matrix(adjacency, n)
-    pairs = as_array(adjacency, "adjacency", "a SciPy sparse (n, n) array or an edge list of m pairs")
-    if pairs.size == 0:
-        pairs = np.empty((0, 2), dtype=np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        advice = "pass a SciPy sparse (n, n) array or an edge list (m, 2)"
-        if pairs.shape == (n, n):
-            advice = "pass scipy.sparse.csr_array(adjacency), or an edge list (m, 2)"
-        elif pairs.ndim == 2 and pairs.shape[0] == 2:
-            advice = "an edge list has one edge per row: pass adjacency.T, which is (m, 2)"
-        raise ValueError(f"adjacency is a dense array of shape {pairs.shape}: {advice}")
-    if pairs.dtype.kind not in "iu":
-        raise TypeError(f"the edge list has entries of type {pairs.dtype}, but must hold integer node numbers")
-    if pairs.size and (pairs.min() < 0 or pairs.max() >= n):
-        wrong = pairs[(pairs < 0) | (pairs >= n)][0]
+def _check_normalisation(normalisation: str | None, directed: bool) -> str:
+    if normalisation is None:
+        return "row" if directed else "symmetric"
+    if one_of("normalisation", normalisation, NORMALISATIONS) == "symmetric" and directed:
         raise ValueError(
-            f"adjacency names node {wrong}, but features has {count(n, 'row')}: node numbers must lie in 0..{n - 1}"
+            "normalisation is 'symmetric', which needs one degree for every node, but a directed graph has two: use "
+            "'row', or leave normalisation out"
         )
-    row, col = pairs.astype(np.int64).T
-    return row, col
-
-
-def _check_matrix(adjacency: Any, n: int) -> tuple[IntArray, IntArray]:
-    """Sparse (n, n) -> row and column of every entry; each edge appears in both directions."""
-    if adjacency.shape != (n, n):
-        raise ValueError(
-            f"adjacency has shape {adjacency.shape}, but features has {count(n, 'row')}: adjacency must be ({n}, {n})"
-        )
-    coo: Any = sp.coo_array(adjacency)
-    stored = coo.data != 0
-    weights, row, col = coo.data[stored], coo.row[stored].astype(np.int64), coo.col[stored].astype(np.int64)
-    if not (weights == 1).all():
-        at = np.flatnonzero(weights != 1)[0]
-        raise ValueError(
-            f"adjacency has weight {weights[at]} on edge ({row[at]}, {col[at]}), but edge "
-            "weights are not supported: drop the weights with (adjacency != 0).astype(float)"
-        )
-    forth, back = np.unique(row * n + col), np.unique(col * n + row)
-    alone = np.setdiff1d(forth, back, assume_unique=True)
-    if alone.size:
-        u, v = divmod(int(alone[0]), n)
-        raise ValueError(
-            f"adjacency is not symmetric: entry ({u}, {v}), one of {alone.size:,}, has no counterpart in the "
-            "other direction; if direction does not matter, pass adjacency.maximum(adjacency.T)"
-        )
-    return row, col
+    return normalisation
 
 
 def check_labels(labels: ArrayLike, n: int) -> IntArray:
@@ -300,40 +345,6 @@ def _check_ids(ids: ArrayLike, n: int) -> NDArray[Any]:
     if values.size < n:
         raise ValueError(f"two nodes have the id {values[times > 1][0]!s}, but ids must be unique: rename one")
     return result
-
-
-def _simple_graph(row: IntArray, col: IntArray, n: int) -> tuple[Sparse, int, int]:
-    """Ends of edges, in either direction -> the simple graph, the loops dropped and the repeats merged.
-
-    An edge listed a times as (u, v) and b times as (v, u) counts as max(a, b) - 1 repeats.
-    """
-    proper = row != col
-    u, v = row[proper], col[proper]
-    keys, times = np.unique(u * n + v, return_counts=True)
-    u, v = keys // n, keys % n
-    edges, edge_of = np.unique(np.minimum(u, v) * n + np.maximum(u, v), return_inverse=True)
-    most = np.zeros(edges.size, dtype=np.int64)
-    np.maximum.at(most, edge_of, times)
-    return _from_edges(edges // n, edges % n, n), row.size - int(proper.sum()), int(most.sum()) - edges.size
-
-
-def _inductive(whole: Sparse, val: IntArray, test: IntArray) -> tuple[Sparse, Sparse, Sparse]:
-    """The training, validation and test graphs: each keeps the edges with both ends in its own set of nodes."""
-    n = whole.shape[0]
-    side = np.zeros(n, dtype=np.int64)
-    side[val], side[test] = 1, 2
-    upper = sp.triu(whole, format="coo")
-    u, v = upper.row.astype(np.int64), upper.col.astype(np.int64)
-    training, validation, testing = (
-        _from_edges(u[keep], v[keep], n) for keep in ((side[u] == k) & (side[v] == k) for k in range(3))
-    )
-    return training, validation, testing
-
-
-def _from_edges(u: IntArray, v: IntArray, n: int) -> Sparse:
-    """Each undirected edge once -> canonical symmetric adjacency of ones."""
-    ends = np.concatenate([u, v]), np.concatenate([v, u])
-    return sp.csr_array((np.ones(2 * u.size), ends), shape=(n, n))
 
 
 def _make_read_only(value: object) -> None:

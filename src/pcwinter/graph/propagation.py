@@ -1,16 +1,35 @@
-"""Adjacency and features -> rows: K steps of symmetrically normalised propagation on a whole graph."""
+"""Adjacency and features -> rows: K steps of normalised propagation on a whole graph."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from pcwinter._util.arrays import IntArray, Sparse
+from pcwinter._util.arrays import FloatArray, IntArray, Sparse
+
+NORMALISATIONS = ("symmetric", "row")
 
 
-def propagate(adjacency: Sparse, features: Sparse, hops: int, theta: Sequence[float] = ()) -> Sparse:
+class Scaling(NamedTuple):
+    """How an adjacency A becomes the operator S of the propagation, with self-loops of weight s.
+
+    S = D^-1/2 (A + s I) D^-1/2 if `normalisation` is "symmetric", and D^-1 (A + s I) if it is "row", where D has the
+    row sums of A + s I.
+    """
+
+    normalisation: str = "symmetric"
+    self_loop: float = 1.0
+
+
+USUAL = Scaling()
+
+
+def propagate(
+    adjacency: Sparse, features: Sparse, hops: int, theta: Sequence[float] = (), scaling: Scaling = USUAL
+) -> Sparse:
     """Sum over j of theta_j S^j X on a whole graph, (n, d), with S as in `normalized`; S^hops X without `theta`."""
-    step = normalized(adjacency)
+    step = normalized(adjacency, scaling)
     rows = sp.csr_array(features * theta[-1]) if theta else features
     for weight in reversed(theta[:-1] or [0.0] * hops):
         rows = sp.csr_array(step @ rows)
@@ -19,17 +38,22 @@ def propagate(adjacency: Sparse, features: Sparse, hops: int, theta: Sequence[fl
     return rows
 
 
-def propagate_to(rows: IntArray, adjacency: Sparse, features: Sparse, hops: int) -> Sparse:
+def propagate_to(rows: IntArray, adjacency: Sparse, features: Sparse, hops: int, scaling: Scaling = USUAL) -> Sparse:
     """(r, d) the rows `rows` of `propagate`. This is much faster than `propagate` when there are few of them."""
-    step = normalized(adjacency)
+    step = normalized(adjacency, scaling)
     reached = step[rows]
     for _ in range(hops - 1):
         reached = reached @ step
     return sp.csr_array(reached @ features)
 
 
-def normalized(adjacency: Sparse) -> Sparse:
-    """D^-1/2 (A + I) D^-1/2, with D the row sums of A + I."""
-    looped = sp.csr_array(adjacency + sp.eye_array(adjacency.shape[0], format="csr"))
-    scale = sp.diags_array(1 / np.sqrt(looped.sum(axis=1)))
+def normalized(adjacency: Sparse, scaling: Scaling = USUAL) -> Sparse:
+    """S, see `Scaling`. Row v of `adjacency` has the weights of the edges that end in v; a row of zeros stays zero."""
+    loops = sp.eye_array(adjacency.shape[0], format="csr")
+    looped = sp.csr_array(adjacency + (loops if scaling.self_loop == 1 else loops * scaling.self_loop))
+    degree: FloatArray = np.asarray(looped.sum(axis=1))
+    degree[degree == 0] = np.inf
+    if scaling.normalisation == "row":
+        return sp.csr_array(sp.diags_array(1 / degree) @ looped)
+    scale = sp.diags_array(1 / np.sqrt(degree))
     return sp.csr_array(scale @ looped @ scale)

@@ -50,9 +50,8 @@ def fresh_split(graph: Graph, seed: int) -> Graph:
     >>> fresh_split(load("demo"), seed=5).train.tolist() == load("demo", seed=5).train.tolist()
     True
     """
-    split = _same_sizes(graph, graph.labels, seed)
-    whole, names = (graph.adjacency, graph.features, graph.labels), graph.classes
-    return Graph(*whole, *split, ids=graph.ids, classes=names, name=graph.name)
+    train, val, test = _same_sizes(graph, graph.labels, seed)
+    return graph.replace(train=train, val=val, test=test)
 
 
 def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
@@ -60,7 +59,8 @@ def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
 
     `graph` has the split of the paper, or your own. Returned are two graphs with the same train, val and training
     graph. The test nodes of the first are the choice nodes: as many as val, and none of them a test node of `graph`.
-    The test nodes of the second are a fresh test set. Neither graph contains edges of the other's test nodes.
+    The test nodes of the second are a fresh test set. Neither graph contains edges of the other's test nodes, unless
+    the setting is transductive: then both have all edges.
 
     >>> from pcwinter import load
     >>> choosing, confirming = choice_split(load("demo"), seed=0)
@@ -76,11 +76,12 @@ def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
     train, val, test = _same_sizes(graph, rest, seed)
 
     def without(hidden: IntArray, shown: IntArray) -> Graph:
+        if graph.setting == "transductive":
+            return graph.replace(train=train, val=val, test=shown)
         keep = sp.diags_array(~np.isin(np.arange(graph.n_nodes), hidden) * 1.0)
         edges = sp.csr_array(keep @ graph.adjacency @ keep)
         edges.eliminate_zeros()
-        whole, names = (edges, graph.features, graph.labels), graph.classes
-        return Graph(*whole, train, val, shown, ids=graph.ids, classes=names, name=graph.name)
+        return graph.replace(adjacency=edges, train=train, val=val, test=shown)
 
     return without(test, choice), without(choice, test)
 

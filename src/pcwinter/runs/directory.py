@@ -33,6 +33,7 @@ from pcwinter.estimation.jobs import Pool
 from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.stopping import Progress, Rule, choose, stages
 from pcwinter.game.orders import Truncation
+from pcwinter.game.problem import fitting
 from pcwinter.game.tree import LEVELS
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.heads.ridge.head import Ridge
@@ -253,12 +254,13 @@ def run(
     began = time.perf_counter() - number("loading", loading, zero=True)
     rule = choose(stop, permutations, max_permutations, tolerance, max_seconds)
     before = recorded_game(Path(out), resume=resume, preset=preset)
+    check_graph(graph)
     request = Request(
         hops=hops,
         preset=preset,
         head=head,
         metric=metric,
-        coalition=coalition or before.get("coalition"),
+        coalition=coalition or before.get("coalition") or (None if preset else fitting(graph, None)),
         theta=theta,
         orders=orders,
         truncation=truncation,
@@ -267,7 +269,6 @@ def run(
         seed=seed,
         bootstrap=bootstrap,
     )
-    check_graph(graph)
     function("progress", progress, "progress(now)")
     room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
     called = _name(graph.name if name is None else name, notes)

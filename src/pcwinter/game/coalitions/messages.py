@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pcwinter._util.arrays import FloatArray, Sparse
+from pcwinter._util.arrays import BoolArray, FloatArray, Sparse
 from pcwinter._util.compiled import inlined
 from pcwinter.game.coalitions.records import LocalGraphs, State
 from pcwinter.game.tree import ContributionTree
@@ -45,6 +45,17 @@ def message_weights(tree: ContributionTree, step: Sparse, theta: Sequence[float]
             rests[here, m] += loops[tree.node[here]] * rests[here, m - 1]
         weight[here] = product[here] * (rests[here, : tree.hops + 1 - depth] @ np.asarray(theta[depth:], dtype=float))
     return weight, np.where(tree.depth == tree.hops - 1, product * theta[tree.hops], 0.0)
+
+
+def carriers(tree: ContributionTree, weight: FloatArray) -> BoolArray:
+    """(p,) players with a message, or with a descendant that has one; and roots, whose labels count without messages.
+
+    Without self-loops, a player of weight 0 can have descendants that need it.
+    """
+    found: BoolArray = (weight > 0) | (tree.depth == 0)
+    for depth in range(tree.hops, 0, -1):
+        found[tree.parent[found & (tree.depth == depth)]] = True
+    return found
 
 
 @inlined

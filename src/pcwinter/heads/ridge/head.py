@@ -147,7 +147,7 @@ class RidgeWalker:
         self.primal = width + 1 < len(problem.labels) if primal is None else primal
         self.memory = memory
         largest = local.size[local.first].max() // 16 if len(local.weight) else np.diff(local.begin).max()
-        self._roundable = not self.primal and max(largest, len(problem.labels)) <= MOST
+        self._roundable = problem.even and not self.primal and max(largest, len(problem.labels)) <= MOST
         self._products: FloatArray | None = None
         self._bounds = np.empty(0)
         self._summed = np.empty((0, 0))
@@ -179,7 +179,7 @@ class RidgeWalker:
     def _sum_features(self, n_nodes: int, active: IntArray, scale: float) -> tuple[Sparse, IntArray]:
         """Features of the T_w of the message game, and (m,) the place of each slot's T_w after nodes and constant."""
         local, problem = self.problem.local, self.problem
-        if not len(local.weight):
+        if not (len(local.weight) and problem.even):  # messages are taken away from sums, which would lose precision
             return sp.csr_array((0, len(active))), np.empty(0, dtype=np.int64)
         which = np.unique(local.node[local.slot[local.reach > 0]])
         row = np.full(problem.n_nodes, -1)
