@@ -22,8 +22,8 @@ def knn_shapley(graph: Graph, *, hops: int = 2, k: int = 5) -> Ranking:
     check_graph(graph)
     k, hops = whole_number("k", k, 1), whole_number("hops", hops, 1)
     began = time.perf_counter()
-    rows = propagate(graph.training, graph.features, hops)[graph.train]
-    z = propagate(graph.validation, graph.features, hops)[graph.val]
+    rows = propagate(graph.training, graph.features, hops, scaling=graph.scaling)[graph.train]
+    z = propagate(graph.validation, graph.features, hops, scaling=graph.scaling)[graph.val]
     squares: FloatArray = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     distance = squares[None, :] - 2 * (z @ rows.T).toarray()
     near = np.argsort(distance, axis=1, kind="stable")

@@ -1,7 +1,8 @@
 """Graph -> Ranking: leave-one-out values, the loss in utility when one node or one edge is removed.
 
 To remove a node, it is subtracted from the sums of its neighbours, and the rows nearby are computed again. An edge
-{a, b} changes the propagation S = D^-1/2 A D^-1/2 only in the rows and columns of a and b. With Hj = S^j X,
+{a, b} changes the propagation S = D^-1/2 A D^-1/2 only in the rows and columns of a and b, and S = D^-1 A only in their
+rows; a directed edge changes only the row of its target. With Hj = S^j X,
 
     S'^K X - S^K X = sum over i + j = K - 1 of S'^i (S' - S) Hj
 
@@ -23,15 +24,16 @@ from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.checks import function
 from pcwinter._util.compiled import compiled
 from pcwinter._util.threads import one_thread
-from pcwinter.baselines.node_game import (
-    NodeGame,
+from pcwinter.baselines.node_game import NodeGame, node_game
+from pcwinter.baselines.node_rows import (
     Place,
     Rows,
     accumulate,
     empty_rows,
-    node_game,
     renew,
+    resend,
     scores_of,
+    sending,
     sum_up_near,
     widen,
 )
@@ -39,6 +41,7 @@ from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
 from pcwinter.estimation.jobs import Pool
 from pcwinter.estimation.pools import OnBlock, gather
 from pcwinter.game.metrics import measure
+from pcwinter.graph.adjacency import edge_weights, graph_of
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.propagation import normalized
 from pcwinter.heads.ridge.head import Ridge
@@ -118,7 +121,7 @@ class Powers(NamedTuple):
     indptr: IntArray
     indices: IntArray
     weight: FloatArray  # S
-    degree: FloatArray  # (n,) including the node itself
+    degree: FloatArray  # (n,) including the self-loop
     label: IntArray  # (t,)
     begin: IntArray  # (K + 2,) where the lines of each power begin in `vectors`
     vectors: FloatArray  # Hj of nodes within K - j steps of a labelled node: products with validation, coordinates
@@ -143,7 +146,7 @@ class LeaveOut:
 
 def leave_out(game: NodeGame, items: IntArray) -> LeaveOut:
     """The job for `items`: players, or (m, 2) edges between players."""
-    if game.softmax is not None:
+    if game.slow:
         return LeaveOut(partial(_retrain, game), items, MODELS)
     powers = _powers(game)
     if items.ndim == 2:
@@ -157,12 +160,13 @@ def _leave_nodes(game: NodeGame, whole: Rows, players: IntArray) -> tuple[FloatA
 
 
 def _leave_edges(game: NodeGame, powers: Powers, edges: IntArray) -> tuple[FloatArray, int]:
-    values = np.empty(len(edges))
-    return values, _without_edges(game.place, powers, edges, game.metric.code, game.full, values)
+    lost = edge_weights(game.adjacency, np.argsort(game.place.line)[edges])
+    values, code, one_way = np.empty(len(edges)), game.metric.code, game.directed
+    return values, _without_edges(game.place, powers, edges, lost, one_way, code, game.full, values)
 
 
 def _retrain(game: NodeGame, items: IntArray) -> tuple[FloatArray, int]:
-    """Utilities without each item, retrained from scratch, for the softmax head."""
+    """Utilities without each item, retrained from scratch."""
     values, evaluations = np.full(len(items), game.full), 0
     everybody = np.ones(game.n_players, dtype=np.bool_)
     for k, item in enumerate(items):
@@ -174,7 +178,7 @@ def _retrain(game: NodeGame, items: IntArray) -> tuple[FloatArray, int]:
             left[ends] = False
             values[k] = game.utility(left)
         else:
-            edge = sp.csr_array((np.ones(2), (ends, ends[::-1])), shape=game.adjacency.shape)
+            edge = graph_of(game.adjacency, np.array([ends]), game.directed)
             values[k] = replace(game, adjacency=sp.csr_array(game.adjacency - edge)).utility(everybody)
         evaluations += 1
     return values, evaluations
@@ -184,7 +188,8 @@ def _powers(game: NodeGame) -> Powers:
     place = game.place
     by_depth = np.argsort(place.line)
     within = [int((place.depth <= place.hops - j).sum()) for j in range(place.hops + 1)]
-    weights = normalized(game.adjacency[by_depth][:, by_depth])
+    near = game.adjacency[by_depth][:, by_depth]
+    weights = normalized(near, game.scaling)
     begin = np.concatenate([[0], np.cumsum(within)])
     vectors = np.empty((begin[-1], place.vectors.shape[1]))
     vectors[: within[0]] = place.vectors
@@ -196,7 +201,7 @@ def _powers(game: NodeGame) -> Powers:
         indptr=weights.indptr.astype(np.int64),
         indices=weights.indices.astype(np.int64),
         weight=weights.data,
-        degree=np.diff(weights.indptr).astype(np.float64),
+        degree=np.asarray(near.sum(axis=1)) + place.loop,
         label=place.label[by_depth[: within[-1]]],
         begin=begin,
         vectors=vectors,
@@ -205,12 +210,13 @@ def _powers(game: NodeGame) -> Powers:
 
 
 def _everybody(place: Place, powers: Powers) -> Rows:
-    """The rows of the coalition of all players, where Tk = d^1/2 Hk."""
+    """The rows of the coalition of all players, where Tk = d^1/2 Hk, or d Hk if rows are normalised."""
     rows, by_depth, n_val = empty_rows(place), np.argsort(place.line), int(place.ends[-1])
     rows.degree[by_depth] = powers.degree
     for k in range(1, max(place.hops, 2)):
         power = powers.vectors[powers.begin[k] : powers.begin[k + 1]]
-        rows.sums[k - 1, : len(power)] = np.sqrt(powers.degree[: len(power), None]) * power
+        degree = powers.degree[: len(power), None]
+        rows.sums[k - 1, : len(power)] = (degree if place.row else np.sqrt(degree)) * power
     last = powers.vectors[powers.begin[place.hops] :]
     rows.place[by_depth[: len(last)]] = np.arange(len(last))
     rows.label[:] = powers.label
@@ -221,8 +227,17 @@ def _everybody(place: Place, powers: Powers) -> Rows:
 
 
 @compiled
-def _without_edges(place: Place, powers: Powers, edges: IntArray, code: int, full: float, values: FloatArray) -> int:
-    """Fill `values` with the utilities without each edge; return how many were computed."""
+def _without_edges(
+    place: Place,
+    powers: Powers,
+    edges: IntArray,
+    lost: FloatArray,
+    one_way: bool,
+    code: int,
+    full: float,
+    values: FloatArray,
+) -> int:
+    """Fill `values` with the utilities without each edge of weight `lost`; return how many were computed."""
     n_rows, n_val, hops = len(powers.label), place.ends[-1], place.hops
     rows = powers.vectors[powers.begin[hops] :]
     cross = rows[:, :n_val] + place.constant
@@ -236,7 +251,7 @@ def _without_edges(place: Place, powers: Powers, edges: IntArray, code: int, ful
     nothing = np.empty(0)
     evaluations = 0
     for k in range(len(edges)):
-        moved = _moves(powers, edges[k, 0], edges[k, 1], hops, now, after)
+        moved = _moves(place, powers, edges[k, 0], edges[k, 1], lost[k], one_way, now, after)
         used = np.array([i for i in range(moved.shape[1]) if np.any(moved[:, i] != 0)])
         if len(used) == 0:
             values[k] = full
@@ -256,24 +271,34 @@ def _without_edges(place: Place, powers: Powers, edges: IntArray, code: int, ful
 
 
 @compiled
-def _moves(powers: Powers, a: int, b: int, hops: int, now: FloatArray, after: FloatArray) -> FloatArray:
+def _moves(
+    place: Place, powers: Powers, a: int, b: int, lost: float, one_way: bool, now: FloatArray, after: FloatArray
+) -> FloatArray:
     """(t, 2K + 2) how far the row of each labelled node moves along H0 of a and of b, H1 of a and of b, ...
 
-    Without the edge, S' = F S F off {a, b}, where F is sqrt(d / (d - 1)) at a and b, 1 elsewhere. The columns of `now`
-    are S'^i times four vectors: a and b themselves, and the changes of their columns of S in all other rows.
+    Without the edge, which has the weight w, S' = F S F off {a, b}, where F is sqrt(d / (d - w)) at a and b, 1
+    elsewhere. If rows are normalised, S' = F S with F = d / (d - w). If the edge is `one_way`, from a to b, F is 1 at
+    a. The columns of `now` are S'^i times four vectors: a and b themselves, and the changes of their columns of S in
+    all other rows, which are 0 if rows are normalised.
     """
-    n_rows = len(powers.label)
-    grow_a = (powers.degree[a] / (powers.degree[a] - 1)) ** 0.5
-    grow_b = (powers.degree[b] / (powers.degree[b] - 1)) ** 0.5
+    n_rows, hops = len(powers.label), place.hops
+    grow_a = powers.degree[a] / (powers.degree[a] - (0.0 if one_way else lost))
+    grow_b = powers.degree[b] / (powers.degree[b] - lost)
+    loop = 0.0
+    if not place.row:
+        grow_a, grow_b, loop = grow_a**0.5, grow_b**0.5, place.loop
     now[:] = 0.0
-    between = 0.0
+    from_a = from_b = 0.0
     for end in range(2):
         u, other, grow = (a, b, grow_a) if end == 0 else (b, a, grow_b)
         for e in range(powers.indptr[u], powers.indptr[u + 1]):
             w = powers.indices[e]
             if w == other:
-                between = powers.weight[e]
-            elif w != u:
+                if end == 1:
+                    from_a = powers.weight[e]
+                elif not one_way:
+                    from_b = powers.weight[e]
+            elif w != u and not place.row:
                 now[w, 2 + end] = (grow - 1) * powers.weight[e]
         now[u, end] = 1.0
     moved = np.zeros((n_rows, 2 * hops + 2))
@@ -281,10 +306,10 @@ def _moves(powers: Powers, a: int, b: int, hops: int, now: FloatArray, after: Fl
         j = hops - 1 - i
         for r in range(n_rows):
             moved[r, 2 * j] += (
-                now[r, 0] * grow_a * (grow_a - 1) / powers.degree[a] - now[r, 1] * grow_b * between + now[r, 2]
+                now[r, 0] * grow_a * (grow_a - 1) * loop / powers.degree[a] - now[r, 1] * grow_b * from_a + now[r, 2]
             )
             moved[r, 2 * j + 1] += (
-                now[r, 1] * grow_b * (grow_b - 1) / powers.degree[b] - now[r, 0] * grow_a * between + now[r, 3]
+                now[r, 1] * grow_b * (grow_b - 1) * loop / powers.degree[b] - now[r, 0] * grow_a * from_b + now[r, 3]
             )
             moved[r, 2 * j + 2] += now[r, 0] * (grow_a - 1)
             moved[r, 2 * j + 3] += now[r, 1] * (grow_b - 1)
@@ -294,11 +319,11 @@ def _moves(powers: Powers, a: int, b: int, hops: int, now: FloatArray, after: Fl
             after[r] = 0.0
             for e in range(powers.indptr[r], powers.indptr[r + 1]):
                 w = powers.indices[e]
-                if (r == a and w == b) or (r == b and w == a):
+                if (r == a and w == b and not one_way) or (r == b and w == a):
                     continue
-                weight = powers.weight[e]
-                for u in (r, w):
-                    weight *= grow_a if u == a else (grow_b if u == b else 1.0)
+                weight = powers.weight[e] * (grow_a if r == a else (grow_b if r == b else 1.0))
+                if not place.row:
+                    weight *= grow_a if w == a else (grow_b if w == b else 1.0)
                 for c in range(4):
                     after[r, c] += weight * now[w, c]
         now, after = after, now
@@ -350,23 +375,17 @@ def _without_nodes(
 def _remove(place: Place, rows: Rows, a: int, stamp: int) -> int:
     """Remove node a from the degrees and T1; list the nodes that changed, and return how many."""
     found = 0
-    weight = rows.degree[a] ** -0.5
+    rate = sending(place, rows.degree[a])
     rows.degree[a] = 0.0
-    for e in range(place.indptr[a], place.indptr[a + 1]):
-        u = place.indices[e]
-        before = rows.degree[u] ** -0.5
-        rows.degree[u] -= 1
-        change = rows.degree[u] ** -0.5 - before
-        for f in range(place.indptr[u] - 1, place.indptr[u + 1]):
-            w = u if f < place.indptr[u] else place.indices[f]
-            if rows.degree[w] == 0:
-                continue
-            if place.depth[w] < place.hops:
-                accumulate(rows.sums[0, place.line[w]], change, place.vectors[place.line[u]])
-            if rows.mark[w] != stamp:
-                rows.mark[w] = stamp
-                rows.near[found] = w
-                found += 1
+    for e in range(place.out_indptr[a], place.out_indptr[a + 1]):
+        u = place.out_indices[e]
+        before = sending(place, rows.degree[u])
+        rows.degree[u] = place.loop
+        for f in range(place.indptr[u], place.indptr[u + 1]):  # subtracting a heavy edge would leave rounding errors
+            if rows.degree[place.indices[f]] > 0:
+                rows.degree[u] += place.weight[f]
+        change = sending(place, rows.degree[u]) - before
+        found = resend(place, rows, u, a, change, stamp, found)
         if place.depth[u] < place.hops:
-            accumulate(rows.sums[0, place.line[u]], -weight, place.vectors[place.line[a]])
+            accumulate(rows.sums[0, place.line[u]], -place.out_weight[e] * rate, place.vectors[place.line[a]])
     return found

@@ -1,67 +1,29 @@
 """Graph -> NodeGame: the game whose players are nodes of the training graph, used by the baselines.
 
 A coalition keeps the subgraph that it induces. The head is trained on its labelled nodes, propagated K steps in that
-subgraph. A new node changes the degrees of its neighbours, and so the rows of all labelled nodes within K + 1 steps of
-it. With degrees d that count the node itself,
-
-    T1_w = sum over u in N[w] of d_u^-1/2 x_u,   Tk_w = sum over u in N[w] of Tk-1_u / d_u,   h_r = d_r^-1/2 TK_r.
-
-A new node changes d and T1 of few nodes; the sums that depend on them are computed again. The row of a labelled node
-needs Tk only of nodes within K - k steps, and x of nodes within K. A vector x is stored as its inner products with the
-validation rows, followed by coordinates that preserve the inner products between nodes.
+subgraph. `node_rows` has the sums that a walk keeps up to date.
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter._util.checks import whole_number
-from pcwinter._util.compiled import compiled, inlined
+from pcwinter._util.compiled import compiled
+from pcwinter.baselines.node_rows import Place, Rows, add, empty_rows, scores_of
 from pcwinter.game.metrics import TIE, Metric, class_ends, find_metric, measure, whole
+from pcwinter.game.problem import fitting
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph, check_graph
-from pcwinter.graph.propagation import propagate, propagate_to
+from pcwinter.graph.propagation import Scaling, propagate, propagate_to
 from pcwinter.heads.graph_game import graph_game
 from pcwinter.heads.ridge.head import CHUNK, Ridge, inverse_norm, solve
 from pcwinter.heads.softmax import Softmax, fit_scores, softmax_for
 
 PATIENCE = 5  # consecutive steps within the tolerance before a walk is truncated
-
-
-class Place(NamedTuple):
-    """The input of a walk: the subgraph of the players, and the problem."""
-
-    hops: int
-    indptr: IntArray  # (n + 1,)
-    indices: IntArray  # neighbours among the players
-    label: IntArray  # (n,) class, -1 for unlabelled players
-    depth: IntArray  # (n,) steps to the nearest labelled node
-    line: IntArray  # (n,) rank by depth: the row of each player in vectors and sums
-    vectors: FloatArray  # (players of depth <= hops, v + d) inner products with validation rows, then coordinates
-    ends: IntArray  # (c + 1,) where each class begins among the validation rows
-    penalty: float
-    constant: float  # bias^2
-    temperature: float
-    tie: float  # two scores closer than this are tied
-
-
-class Rows(NamedTuple):
-    """The state of a walk: the coalition, its sums, and the rows of its labelled nodes in order of arrival."""
-
-    degree: FloatArray  # (n,) including the node itself; 0 while it is absent
-    sums: FloatArray  # (hops - 1 or 1, players of depth < hops, v + d) T1, ..., T(K - 1); T1 at least
-    place: IntArray  # (n,) row of a labelled node, -1 while it is absent
-    label: IntArray  # (r,)
-    coordinates: FloatArray  # (r, d)
-    cross: FloatArray  # (r, v) k(h, Z)
-    kernel: FloatArray  # (r, r) k(h, h)
-    mark: IntArray  # (n,) stamp of the last visit to a node
-    near: IntArray  # (n,) space for a list of nodes
-    next: IntArray  # (n,)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,12 +36,19 @@ class NodeGame:
     empty: float
     metric: Metric
     place: Place
-    adjacency: Sparse  # (p, p) among the players
+    adjacency: Sparse  # (p, p) among the players, [target, source]
+    scaling: Scaling
+    directed: bool
     features: Sparse  # (p, f)
     validation: Sparse  # (v, f)
     softmax: Softmax | None  # the softmax head, or None for ridge
     tolerance: float = 0.0  # a walk ends when it stays this close to `full`, relative to |full - empty|
     full: float = np.nan  # utility of all players, in units
+
+    @property
+    def slow(self) -> bool:
+        """Whether every utility is computed from scratch: sums need a head in closed form, and self-loops."""
+        return self.softmax is not None or self.place.loop == 0
 
     @property
     def slack(self) -> float:
@@ -92,8 +61,8 @@ class NodeGame:
 
     def walk(self, order: Order) -> Walk:
         """Utility after every step."""
-        if self.softmax is not None:
-            return self._walk_softmax(order)
+        if self.slow:
+            return self._walk_slowly(order)
         utility = np.empty(len(order.players))
         numbers = self.metric.code, self.empty, self.full, self.slack
         evaluations = _walk(self.place, empty_rows(self.place), order.players, *numbers, utility)
@@ -111,7 +80,7 @@ class NodeGame:
         members = np.flatnonzero(coalition)
         inside = sp.csr_array(self.adjacency[members][:, members])
         labelled, n_classes = np.flatnonzero(self.place.label[members] >= 0), len(self.place.ends) - 1
-        rows = propagate_to(labelled, inside, self.features[members], self.place.hops)
+        rows = propagate_to(labelled, inside, self.features[members], self.place.hops, self.scaling)
         labels = self.place.label[members[labelled]]
         if self.softmax is not None:
             models = fit_scores(rows, labels, [np.arange(len(labels))], n_classes, self.softmax, self.validation)
@@ -128,8 +97,8 @@ class NodeGame:
             reach |= (self.adjacency @ reach > 0) & coalition
         return bool((self.place.label[reach] >= 0).any())
 
-    def _walk_softmax(self, order: Order) -> Walk:
-        """Train one model for every step that changes a row."""
+    def _walk_slowly(self, order: Order) -> Walk:
+        """Train one model from scratch for every step that changes a row."""
         utility = np.empty(self.n_players)
         last, evaluations, close = self.empty, 0, 0
         coalition = np.zeros(self.n_players, dtype=np.bool_)
@@ -143,25 +112,6 @@ class NodeGame:
             if close > PATIENCE:
                 break
         return Walk(whole(self.metric, utility, order), evaluations)
-
-
-def empty_rows(place: Place) -> Rows:
-    """The empty coalition."""
-    n, width = len(place.label), place.vectors.shape[1]
-    v, r = int(place.ends[-1]), int((place.label >= 0).sum())
-    nothing = np.empty(n, dtype=np.int64)
-    return Rows(
-        degree=np.zeros(n),
-        sums=np.zeros((max(place.hops - 1, 1), int((place.depth < place.hops).sum()), width)),
-        place=np.full(n, -1),
-        label=np.empty(r, dtype=np.int64),
-        coordinates=np.zeros((r, width - v)),
-        cross=np.zeros((r, v)),
-        kernel=np.zeros((r, r)),
-        mark=np.zeros(n, dtype=np.int64),
-        near=nothing,
-        next=nothing.copy(),
-    )
 
 
 @compiled
@@ -186,139 +136,6 @@ def _walk(
             utility[k:] = last
             break
     return evaluations
-
-
-@compiled
-def add(place: Place, rows: Rows, v: int, stamp: int, n_rows: int) -> bool:
-    """Let node v join; return whether that changes the row of a labelled node."""
-    indptr, indices, degree, line = place.indptr, place.indices, rows.degree, place.line
-    first, x, near = rows.sums[0], place.vectors, rows.near
-    rows.mark[v] = stamp
-    near[0] = v
-    n_near = 1
-    degree[v] = 1.0
-    for e in range(indptr[v], indptr[v + 1]):
-        if degree[indices[e]] > 0:
-            degree[v] += 1
-    weight = degree[v] ** -0.5
-    if place.depth[v] < place.hops:
-        first[line[v]] = weight * x[line[v]]
-    for e in range(indptr[v], indptr[v + 1]):
-        u = indices[e]
-        if degree[u] == 0:
-            continue
-        before = degree[u] ** -0.5
-        degree[u] += 1
-        after = degree[u] ** -0.5
-        for f in range(indptr[u] - 1, indptr[u + 1]):
-            w = u if f < indptr[u] else indices[f]
-            if w == v or degree[w] == 0:
-                continue
-            if place.depth[w] < place.hops:
-                accumulate(first[line[w]], after - before, x[line[u]])
-            if rows.mark[w] != stamp:
-                rows.mark[w] = stamp
-                near[n_near] = w
-                n_near += 1
-        if place.depth[v] < place.hops:
-            accumulate(first[line[v]], after, x[line[u]])
-        if place.depth[u] < place.hops:
-            accumulate(first[line[u]], weight, x[line[v]])
-    # near: v, its neighbours and their neighbours, whose T1 or degree changed
-    for level in range(1, place.hops - 1):
-        n_near = widen(place, rows, n_near, stamp + level)
-        sum_up_near(place, rows, n_near, level)
-    if place.hops > 1:
-        n_near = widen(place, rows, n_near, stamp + place.hops)
-    return renew(place, rows, n_near, n_rows)
-
-
-@compiled
-def renew(place: Place, rows: Rows, n_near: int, n_rows: int) -> bool:
-    """Compute the rows of nearby labelled nodes again; return False if there are none."""
-    changed = False
-    total = np.empty(place.vectors.shape[1])
-    n_val = rows.cross.shape[1]
-    for k in range(n_near):
-        r = rows.near[k]
-        at = rows.place[r]
-        if at < 0:
-            continue
-        changed = True
-        if place.hops > 1:
-            sum_up(place, rows, rows.sums[place.hops - 2], r, total)
-        else:
-            total[:] = rows.sums[0, place.line[r]]
-        scale = rows.degree[r] ** -0.5
-        for i in range(n_val):
-            rows.cross[at, i] = scale * total[i] + place.constant
-        for i in range(n_val, len(total)):
-            rows.coordinates[at, i - n_val] = scale * total[i]
-    for k in range(n_near):
-        at = rows.place[rows.near[k]]
-        if at >= 0:
-            products = rows.coordinates[:n_rows] @ rows.coordinates[at] + place.constant
-            rows.kernel[at, :n_rows] = products
-            rows.kernel[:n_rows, at] = products
-    return changed
-
-
-@compiled
-def widen(place: Place, rows: Rows, n_near: int, stamp: int) -> int:
-    """Extend the list of nodes by their neighbours in the coalition; return its new length."""
-    found = 0
-    for a in range(n_near):
-        u = rows.near[a]
-        for f in range(place.indptr[u] - 1, place.indptr[u + 1]):
-            w = u if f < place.indptr[u] else place.indices[f]
-            if rows.degree[w] > 0 and rows.mark[w] != stamp:
-                rows.mark[w] = stamp
-                rows.next[found] = w
-                found += 1
-    rows.near[:found] = rows.next[:found]
-    return found
-
-
-@compiled
-def sum_up_near(place: Place, rows: Rows, n_near: int, level: int) -> None:
-    """T(level + 1) of the nodes in the list from those below."""
-    for k in range(n_near):
-        w = rows.near[k]
-        if place.depth[w] < place.hops - level:
-            sum_up(place, rows, rows.sums[level - 1], w, rows.sums[level, place.line[w]])
-
-
-@compiled
-def sum_up(place: Place, rows: Rows, below: FloatArray, w: int, into: FloatArray) -> None:
-    """Tk_w = sum over u in N[w] of T(k-1)_u / d_u."""
-    into[:] = below[place.line[w]] / rows.degree[w]
-    for e in range(place.indptr[w], place.indptr[w + 1]):
-        u = place.indices[e]
-        if rows.degree[u] > 0:
-            accumulate(into, 1 / rows.degree[u], below[place.line[u]])
-
-
-@inlined
-def accumulate(into: FloatArray, weight: float, line: FloatArray) -> None:
-    """Add weight * line in place, without a temporary array."""
-    for i in range(len(into)):
-        into[i] += weight * line[i]
-
-
-@compiled
-def scores_of(place: Place, rows: Rows, n: int, without: int) -> FloatArray:
-    """(c, v) class-major scores of the first n rows, except row `without`."""
-    kept = np.array([i for i in range(n) if i != without])
-    m = len(kept)
-    system = np.empty((m, m))
-    target = np.zeros((m, len(place.ends) - 1))
-    for i in range(m):
-        for j in range(m):
-            system[i, j] = rows.kernel[kept[i], kept[j]]
-        system[i, i] += place.penalty
-        target[i, rows.label[kept[i]]] = 1.0
-    weights = np.ascontiguousarray(np.linalg.solve(system, target).T)
-    return weights @ (rows.cross[:n] if m == n else rows.cross[kept])
 
 
 def node_game(
@@ -346,21 +163,31 @@ def node_game(
     adjacency = sp.csr_array(graph.training[nodes][:, nodes])
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
     label = np.where(depth == 0, graph.labels[nodes], -1)
-    features, validation = graph.features[nodes], propagate(graph.validation, graph.features, hops)[val]
+    features = graph.features[nodes]
+    validation = propagate(graph.validation, graph.features, hops, scaling=graph.scaling)[val]
     active = np.unique(features[depth <= hops].indices)
     features, validation = features[:, active], validation[:, active]
     ridge = head if isinstance(head, Ridge) else Ridge(penalty=1.0, bias=0.0)
     assert ridge.penalty is not None
     assert ridge.bias is not None
     if head is ridge:
-        scale = np.sqrt(inverse_norm(propagate(adjacency, features, hops)[label >= 0]))
+        rows = propagate(adjacency, features, hops, scaling=graph.scaling)[label >= 0]
+        scale = np.sqrt(inverse_norm(rows))
         features, validation = features * scale, validation * scale
     by_depth = np.argsort(depth, kind="stable")
     near = by_depth[: np.count_nonzero(depth <= hops)]
+    indptr, indices, weights = edges = lists(adjacency)
+    out_indptr, out_indices, out_weights = lists(sp.csr_array(adjacency.T)) if graph.directed else edges
     place = Place(
         hops=hops,
-        indptr=adjacency.indptr.astype(np.int64),
-        indices=adjacency.indices.astype(np.int64),
+        indptr=indptr,
+        indices=indices,
+        weight=weights,
+        out_indptr=out_indptr,
+        out_indices=out_indices,
+        out_weight=out_weights,
+        loop=graph.self_loop,
+        row=graph.normalisation == "row",
         label=label,
         depth=depth,
         line=np.argsort(by_depth),
@@ -379,6 +206,8 @@ def node_game(
         metric=chosen,
         place=place,
         adjacency=adjacency,
+        scaling=graph.scaling,
+        directed=graph.directed,
         features=sp.csr_array(features),
         validation=sp.csr_array(validation),
         softmax=head if isinstance(head, Softmax) else None,
@@ -395,9 +224,15 @@ def steps_to_labelled(graph: Graph, reach: int) -> IntArray:
     """(n,) steps in the training graph from each node to the nearest labelled one; -1 beyond `reach`."""
     depth = np.full(graph.n_nodes, -1)
     depth[graph.train] = 0
+    back = graph.training.T if graph.directed else graph.training
     for step in range(1, reach + 1):
-        depth[(graph.training @ (depth >= 0) > 0) & (depth < 0)] = step
+        depth[(back @ (depth >= 0) > 0) & (depth < 0)] = step
     return depth
+
+
+def lists(adjacency: Sparse) -> tuple[IntArray, IntArray, FloatArray]:
+    """`indptr`, `indices` and the weights of a matrix, for compiled functions."""
+    return adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int64), adjacency.data.astype(np.float64)
 
 
 def _vectors(features: Sparse, validation: Sparse) -> FloatArray:
@@ -418,6 +253,7 @@ def complete_head(
         return head if isinstance(head, Softmax) else softmax_for(graph)
     if isinstance(head, Ridge) and head.complete(find_metric(metric).tempered):
         return head
-    _, _, found = graph_game(graph, contribution_tree(graph, hops), head, metric)  # raises an error if it is not a head
+    tree, coalition = contribution_tree(graph, hops), fitting(graph, None) or "induced"
+    _, _, found = graph_game(graph, tree, head, metric, coalition=coalition)  # raises an error if it is not a head
     assert found is not None
     return Ridge(found.penalty, found.bias, found.temperature)

@@ -23,7 +23,7 @@ class Ranking:
     """Values of nodes or edges by one method, and their cost."""
 
     method: str
-    items: IntArray  # (m,) node numbers, or (m, 2) the ends of edges, source < target
+    items: IntArray  # (m,) node numbers, or (m, 2) edges: (source, target), with source < target if undirected
     value: FloatArray  # (m,)
     stderr: FloatArray  # (m,) NaN if the method has no standard error
     orders: int = 0
@@ -72,7 +72,7 @@ def near_nodes(graph: Graph, hops: int) -> IntArray:
 
 
 def all_edges(graph: Graph) -> IntArray:
-    """(m, 2) edges of the training graph of `graph`, source < target."""
+    """(m, 2) edges of the training graph of `graph`, sorted: (source, target), with source < target if undirected."""
     check_graph(graph)
-    upper = sp.triu(graph.training, format="coo")
-    return np.stack([upper.row, upper.col], axis=1).astype(np.int64)
+    some = sp.coo_array(sp.csr_array(graph.training.T)) if graph.directed else sp.triu(graph.training, format="coo")
+    return np.stack([some.row, some.col], axis=1).astype(np.int64)

@@ -21,13 +21,17 @@ def random_nodes(graph: Graph, *, hops: int = 2, seed: int = 0) -> Ranking:
 
 
 def degree(graph: Graph, *, hops: int = 2) -> Ranking:
-    """Degree of each node: its number of neighbours in the training graph.
+    """Degree of each node: the sum of the weights of its edges in the training graph, so by default their number.
 
-    `graph` is the graph. Nodes within `hops` steps of a labelled node get values.
+    `graph` is the graph. Nodes within `hops` steps of a labelled node get values. In a directed graph, edges that begin
+    in the node and edges that end in it count.
     """
-    return _plain(
-        "degree", near_nodes(graph, hops), lambda nodes: np.diff(graph.training.indptr)[nodes].astype(np.float64)
-    )
+
+    def values(nodes: IntArray) -> FloatArray:
+        ends: FloatArray = np.asarray(graph.training.sum(axis=1))
+        return (ends + graph.training.sum(axis=0))[nodes] if graph.directed else ends[nodes]
+
+    return _plain("degree", near_nodes(graph, hops), values)
 
 
 def random_edges(graph: Graph, *, seed: int = 0) -> Ranking:
@@ -42,14 +46,17 @@ def random_edges(graph: Graph, *, seed: int = 0) -> Ranking:
 def betweenness(graph: Graph) -> Ranking:
     """Edge betweenness: the share of node pairs whose shortest path in the training graph uses the edge.
 
-    `graph` is the graph. If a pair has several shortest paths, each counts as a fraction.
+    `graph` is the graph. If a pair has several shortest paths, each counts as a fraction. In a directed graph, paths
+    follow the edges, and pairs are ordered. Weights have no effect.
     """
     import igraph
 
     def values(edges: IntArray) -> FloatArray:
         network = igraph.Graph(n=graph.n_nodes, edges=edges.tolist())
-        inside = graph.n_nodes - len(graph.val) - len(graph.test)
-        return np.array(network.edge_betweenness(directed=False)) / (inside * (inside - 1) / 2)
+        held_out = 0 if graph.setting == "transductive" else len(graph.val) + len(graph.test)
+        inside = graph.n_nodes - held_out
+        pairs = inside * (inside - 1) / (1 if graph.directed else 2)
+        return np.array(network.edge_betweenness(directed=graph.directed)) / pairs
 
     return _plain("betweenness", all_edges(graph), values)
 

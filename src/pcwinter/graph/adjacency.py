@@ -71,6 +71,18 @@ def parts(whole: Sparse, sides: IntArray, n_sides: int) -> list[Sparse]:
     return [from_entries(col[keep], row[keep], coo.data[keep], len(sides)) for keep in inside]
 
 
+def edge_weights(adjacency: Sparse, edges: IntArray) -> FloatArray:
+    """(m,) weights of (m, 2) edges, source and target, in a matrix [target, source]; 0 for edges that it lacks."""
+    source, target = edges.T
+    return np.asarray(adjacency[target, source], dtype=np.float64).ravel() if len(edges) else np.empty(0)
+
+
+def graph_of(adjacency: Sparse, edges: IntArray, directed: bool) -> Sparse:
+    """Only these (m, 2) edges of a matrix [target, source], in both directions unless `directed`."""
+    forth = sp.coo_array((edge_weights(adjacency, edges), (edges[:, 1], edges[:, 0])), shape=adjacency.shape)
+    return sp.csr_array(forth if directed else forth + forth.T)
+
+
 def _check_pairs(adjacency: ArrayLike | SparseLike, n: int) -> tuple[IntArray, IntArray]:
     """Edge list -> the two ends of every listed edge, including loops and repeats."""
     pairs = as_array(adjacency, "adjacency", "a SciPy sparse (n, n) array or an edge list of m pairs")
