@@ -24,9 +24,9 @@ from scipy.special import log_softmax, softmax
 
 from pcwinter._util.arrays import FloatArray, IntArray, Sparse
 from pcwinter._util.checks import number
-from pcwinter._util.compiled import compiled
+from pcwinter._util.compiled import compiled, inlined
 from pcwinter._util.threads import one_thread
-from pcwinter.baselines.node_game import steps_to_labelled
+from pcwinter.baselines.node_game import lists, steps_to_labelled
 from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.propagation import propagate, propagate_to
@@ -73,24 +73,32 @@ def _influence(graph: Graph, hops: int, penalty: float, items: IntArray) -> Rank
 
 
 class Place(NamedTuple):
-    """What removals need. T_0 = d^1/2 Y, T_k+1 = (A + I) T_k / d: the K-step scores are T_K / d^1/2 + constant."""
+    """What removals need. T_0 = d^e Y, T_k+1 = (A + s I) T_k / d: the K-step scores are T_K / d^e + constant.
+
+    The exponent e is 1/2, or 1 if rows are normalised.
+    """
 
     indptr: IntArray  # (n + 1,)
-    indices: IntArray  # neighbours in the training graph, nodes near a labelled node first
+    indices: IntArray  # nodes of the training graph that a node sends to, those near a labelled node first
+    weight: FloatArray  # of these edges
+    directed: bool
+    row: bool  # whether rows are normalised
+    loop: float  # weight of the self-loops
     depth: IntArray  # (n,) steps to the nearest labelled node; K + 1 if there are more
     label: IntArray  # (n,) used for labelled nodes only
-    degree: FloatArray  # (n,) including the node itself
+    degree: FloatArray  # (n,) including the self-loop; 1 instead of 0
     sums: FloatArray  # (K + 1, n, 2 C) T_0 to T_K, where Y = X [W, s]
     constant: FloatArray  # (2 C,) what the bias adds to z W and z s
 
 
 def _model(graph: Graph, hops: int, penalty: float) -> tuple[FloatArray, FloatArray]:
     """W and s, (d + 1, C), for unscaled features; the last row is for the bias."""
-    rows = propagate_to(graph.train, graph.training, graph.features, hops)
+    rows = propagate_to(graph.train, graph.training, graph.features, hops, graph.scaling)
     scale = inverse_norm(rows) ** 0.5
     z = _with_bias(rows * scale)
     weights = fit(z, graph.labels[graph.train], graph.n_classes, penalty)
-    z_val = _with_bias(propagate(graph.validation, graph.features, hops)[graph.val] * scale)
+    rows = propagate(graph.validation, graph.features, hops, scaling=graph.scaling)[graph.val]
+    z_val = _with_bias(rows * scale)
     target = np.eye(graph.n_classes)[graph.labels[graph.val]]
     gradient = _times(sp.csr_array(z_val.T), softmax(_times(z_val, weights), axis=1) - target)
     s = solve(hessian(z, weights, penalty), gradient / len(graph.val))
@@ -159,18 +167,24 @@ def _times(rows: Sparse, dense: FloatArray) -> FloatArray:
 def _place(graph: Graph, hops: int, weights: FloatArray, s: FloatArray) -> Place:
     depth = steps_to_labelled(graph, hops)
     depth = np.where(depth < 0, hops + 1, depth)
-    adjacency = graph.training
-    degree = np.diff(adjacency.indptr) + 1.0
-    row = np.repeat(np.arange(graph.n_nodes), np.diff(adjacency.indptr))
+    adjacency, loop, row = graph.training, graph.self_loop, graph.normalisation == "row"
+    degree = np.asarray(adjacency.sum(axis=1)) + loop
+    degree[degree == 0] = 1.0
     both = np.hstack([weights, s])
     sums = np.empty((hops + 1, graph.n_nodes, both.shape[1]))
-    sums[0] = _times(graph.features, both[:-1]) * np.sqrt(degree)[:, None]
+    sums[0] = _times(graph.features, both[:-1]) * (degree if row else np.sqrt(degree))[:, None]
     for k in range(hops):
         message = sums[k] / degree[:, None]
-        sums[k + 1] = _times(adjacency, message) + message
+        sums[k + 1] = _times(adjacency, message) + loop * message
+    indptr, indices, out_weights = lists(sp.csr_array(adjacency.T) if graph.directed else adjacency)
+    near_first = np.lexsort((depth[indices], np.repeat(np.arange(graph.n_nodes), np.diff(indptr))))
     return Place(
-        indptr=adjacency.indptr.astype(np.int64),
-        indices=adjacency.indices[np.lexsort((depth[adjacency.indices], row))].astype(np.int64),
+        indptr=indptr,
+        indices=indices[near_first],
+        weight=out_weights[near_first],
+        directed=graph.directed,
+        row=row,
+        loop=loop,
         depth=depth,
         label=graph.labels.copy(),
         degree=degree,
@@ -183,43 +197,54 @@ def _place(graph: Graph, hops: int, weights: FloatArray, s: FloatArray) -> Place
 def _removals(place: Place, items: IntArray, values: FloatArray) -> None:
     """Fill `values`. An item is an edge (a, b), or a node and -1.
 
-    A removal changes the degrees of the ends of the edge, or of the neighbours of the node. Level by level, the changes
-    of T_k spread to the neighbours, but only to nodes that are near enough to a labelled node to matter.
+    A removal changes the degrees of the ends of the edge, or of the nodes that the node sends to; a directed edge, that
+    of its target. Level by level, the changes of T_k spread to the nodes that they are sent to, but only to nodes that
+    are near enough to a labelled node to matter.
     """
+    directed = place.directed
     hops, n, width = len(place.sums) - 1, len(place.depth), place.sums.shape[2]
     change, after = np.zeros((n, width)), np.zeros((n, width))  # of T_k and T_k+1
     near, further = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)  # the nodes whose T_k or T_k+1 changes
-    lost = np.zeros(n)  # degrees
+    lost, left = np.zeros(n), place.degree.copy()  # degrees; 1 is left instead of 0
     mark = np.zeros(n, dtype=np.int64)
     message = np.empty(width)
     stamp = 0
     for item in range(len(items)):
         a, b = items[item]
-        first = place.indptr[a]
+        first, begin = place.indptr[a], 1 if directed and b >= 0 else 0
         n_ends = 2 if b >= 0 else place.indptr[a + 1] - first
+        between = 0.0
+        if b >= 0:
+            for e in range(first, place.indptr[a + 1]):
+                if place.indices[e] == b:
+                    between = place.weight[e]
         found = 0
-        for k in range(n_ends):
+        for k in range(begin, n_ends):
             u = place.indices[first + k] if b < 0 else items[item, k]
-            lost[u] = 1.0
+            lost[u] = place.weight[first + k] if b < 0 else between
+            share = 1 - lost[u] / place.degree[u]
+            left[u] = place.degree[u] - lost[u]
+            if left[u] <= 0:
+                left[u], share = 1.0, 1 / place.degree[u]
             if place.depth[u] <= hops:
                 near[found] = u
                 found += 1
-                change[u] = place.sums[0, u] * ((1 - 1 / place.degree[u]) ** 0.5 - 1)
+                change[u] = place.sums[0, u] * ((share if place.row else share**0.5) - 1)
         for level in range(hops):
             stamp += 1
             reach, spread = hops - level - 1, 0
-            for k in range(n_ends):  # the messages that are no longer sent
+            for k in range(begin, n_ends):  # the messages that are no longer sent
                 u = place.indices[first + k] if b < 0 else items[item, k]
                 w = a if b < 0 else items[item, 1 - k]
                 if place.depth[u] <= reach:
                     spread = _touch(u, mark, stamp, further, spread)
                     for c in range(width):
-                        after[u, c] -= place.sums[level, w, c] / place.degree[w]
+                        after[u, c] -= lost[u] * place.sums[level, w, c] / place.degree[w]
             for k in range(found):  # the messages that change
                 u = near[k]
                 for c in range(width):
                     old = place.sums[level, u, c]
-                    message[c] = (old + change[u, c]) / (place.degree[u] - lost[u]) - old / place.degree[u]
+                    message[c] = (old + change[u, c]) / left[u] - old / place.degree[u]
                     change[u, c] = 0.0
                 for e in range(place.indptr[u] - 1, place.indptr[u + 1]):
                     w = u if e < place.indptr[u] else place.indices[e]
@@ -227,25 +252,33 @@ def _removals(place: Place, items: IntArray, values: FloatArray) -> None:
                         if w == u:
                             continue
                         break
-                    if (b < 0 and w == a) or (b >= 0 and ((u == a and w == b) or (u == b and w == a))):
+                    if (b < 0 and w == a) or (u == a and w == b) or (not directed and u == b and w == a):
                         continue
+                    weight = place.loop if e < place.indptr[u] else place.weight[e]
                     spread = _touch(w, mark, stamp, further, spread)
                     for c in range(width):
-                        after[w, c] += message[c]
+                        after[w, c] += weight * message[c]
             near, further, found = further, near, spread
             change, after = after, change
         value = 0.0
         if b < 0 and place.depth[a] == 0:
-            value += _slope(place, a, place.sums[hops, a] / place.degree[a] ** 0.5)
+            value += _slope(place, a, place.sums[hops, a] / root(place, place.degree[a]))
         for k in range(found):
             u = near[k]
             old = place.sums[hops, u]
-            value += _slope(place, u, old / place.degree[u] ** 0.5)
-            value -= _slope(place, u, (old + change[u]) / (place.degree[u] - lost[u]) ** 0.5)
+            value += _slope(place, u, old / root(place, place.degree[u]))
+            value -= _slope(place, u, (old + change[u]) / root(place, left[u]))
             change[u] = 0.0
-        for k in range(n_ends):
-            lost[place.indices[first + k] if b < 0 else items[item, k]] = 0.0
+        for k in range(begin, n_ends):
+            u = place.indices[first + k] if b < 0 else items[item, k]
+            lost[u], left[u] = 0.0, place.degree[u]
         values[item] = value
+
+
+@inlined
+def root(place: Place, degree: float) -> float:
+    """d^e."""
+    return degree if place.row else float(degree**0.5)
 
 
 @compiled
