@@ -160,7 +160,7 @@ class Values:
         return table
 
     def edges(self, by: str = "own") -> "pd.DataFrame":
-        """One row per undirected edge that has players.
+        """One row per edge that has players; messages go from source to target if the graph is directed.
 
         `by` chooses what `value` and `stderr` are. "own" sums the players whose last step is the edge; added to the
         labelled nodes' own players, they give U(all) - U(empty). "path" sums the players whose path contains the

@@ -67,7 +67,7 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
         lines.append("The graphs differ: only the nodes and edges that they share are compared.")
     pairs = {
         "nodes": _pair(a.nodes, b.nodes, ["node"]),
-        "edges": _pair(_sorted_ends(a.edges), _sorted_ends(b.edges), ["source", "target"]),
+        "edges": _pair(_sorted_ends(a), _sorted_ends(b), ["source", "target"]),
     }
     if all(pair.empty for pair in pairs.values()):
         raise ValueError(f"{a.directory} and {b.directory} share no node and no edge: compare runs of the same graph")
@@ -94,7 +94,8 @@ def comparison(a: Run, b: Run, top: int = 10) -> str:
 def _said(name: str, setting: object) -> str:
     """A setting as a user gives it; a setting that does not apply or has its default may not be recorded."""
     if setting is None:
-        return {"empty": "nothing", "theta": "the last power alone"}.get(name, "none")
+        plain = {"directed": "False", "normalisation": "symmetric", "self_loop": "1.0", "setting": "inductive"}
+        return {"empty": "nothing", "theta": "the last power alone", **plain}.get(name, "none")
     return (", ".join(map(str, setting)) or "none") if isinstance(setting, list) else str(setting)
 
 
@@ -182,10 +183,12 @@ def _grouped(nodes: "pd.DataFrame", by: str, key: Any) -> "pd.DataFrame":  # a c
     return table
 
 
-def _sorted_ends(edges: "pd.DataFrame") -> "pd.DataFrame":
+def _sorted_ends(run: Run) -> "pd.DataFrame":
     """Edges with their ends in alphabetical order, because two graphs may number their nodes differently."""
-    ends = np.sort(edges[["source", "target"]].to_numpy(dtype=str), axis=1)
-    return edges.assign(source=ends[:, 0], target=ends[:, 1])
+    if run.directed:
+        return run.edges
+    ends = np.sort(run.edges[["source", "target"]].to_numpy(dtype=str), axis=1)
+    return run.edges.assign(source=ends[:, 0], target=ends[:, 1])
 
 
 def _pair(a: "pd.DataFrame", b: "pd.DataFrame", keys: list[str]) -> "pd.DataFrame":

@@ -47,8 +47,9 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
     if study.orders is not None and (study.quick or name not in ("ablation", "all")):
         asked = f"{name} with quick=True" if study.quick else name
         raise ValueError(f"orders={study.orders} applies to the full ablation only, not to {asked}: leave it out")
-    if name in COSTS and study.on != "test":
-        raise ValueError(f"on={study.on!r} applies to experiments with curves only, not to {name}: leave it out")
+    if name in COSTS and (study.on != "test" or study.remaining):
+        given = "remaining=True" if study.on == "test" else f"on={study.on!r}"
+        raise ValueError(f"{given} applies to experiments with curves only, not to {name}: leave it out")
     if name == "counts" and study.head != "ridge":
         raise ValueError(f"head={study.head!r} has no effect on counts, which computes no values: leave it out")
     if name == "counts" and study.max_seconds is not None:
@@ -96,7 +97,8 @@ def _repeat(study: Study, experiment: str, seeds: int) -> str:
     files = write(outcome, study.out)
     parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
     parts += ["\n".join(outcome.notes)] if outcome.notes else []
-    verdict = verdicts([Tables(study.out, study.dataset, study.head)], experiment) if study.on == "test" else ""
+    usual = study.on == "test" and not study.remaining
+    verdict = verdicts([Tables(study.out, study.dataset, study.head)], experiment) if usual else ""
     parts += [verdict] if verdict else []
     if before > seeds:
         parts.append(

@@ -38,7 +38,7 @@ def run(study: Study, seeds: int, *, fresh: bool = False) -> Outcome:
         best = max(early, key=early.__getitem__)
         chosen[best] += 1
         heads[here.settings] += 1
-        sizes.append(here.graph.training.nnz // 2)
+        sizes.append(here.graph.count_edges(here.graph.training))
         rankings = mine | {CHOSEN: mine[best]}
         rankings |= {name: here.baseline(method, seed) for name, method in PLAIN.items()}
         curves = {name: here.adding(ranking, seed) for name, ranking in rankings.items()}

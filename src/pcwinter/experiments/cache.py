@@ -1,11 +1,14 @@
-"""Results <-> files with a checksum: a damaged file counts as missing."""
+"""Results and rankings <-> files with a checksum: a damaged file counts as missing."""
 
 import json
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pcwinter._util.files import AGAIN, replace_file
+from pcwinter.baselines.ranking import Ranking
 
 
 def keep(path: Path, found: Any) -> None:
@@ -25,3 +28,15 @@ def kept(path: Path) -> Any:
 
 def _digest(found: Any) -> str:
     return sha256(json.dumps(found).encode()).hexdigest()
+
+
+def as_plain(ranking: Ranking) -> dict[str, Any]:
+    """A ranking as numbers, strings and lists, which `keep` can store."""
+    values = {name: getattr(ranking, name) for name in Ranking.__slots__}
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+
+
+def as_ranking(found: dict[str, Any]) -> Ranking:
+    """The ranking that `as_plain` took apart."""
+    arrays = {name: np.array(found[name], dtype=np.float64) for name in ("value", "stderr")}
+    return Ranking(**(found | arrays | {"items": np.array(found["items"], dtype=np.int64)}))

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.checks import one_of
 from pcwinter.baselines.ranking import Ranking, all_edges
 from pcwinter.estimation.pools import OnBlock, gather
 from pcwinter.experiments.judge import Judge
+from pcwinter.graph.adjacency import graph_of
 from pcwinter.graph.graph import Graph
 
 POINTS = 101
@@ -127,10 +127,9 @@ class Trial:
         return np.array([self._accuracy(self.best_first[:count]) for count in self.counts[begin:end]])
 
     def _accuracy(self, some: IntArray) -> float:
-        n = self.judge.graph.n_nodes
+        graph = self.judge.graph
         if some.ndim == 1:
-            keep = np.ones(n, dtype=np.bool_)
+            keep = np.ones(graph.n_nodes, dtype=np.bool_)
             keep[some] = False
             return self.judge.accuracy(keep=keep)
-        half = sp.coo_array((np.ones(len(some)), (some[:, 0], some[:, 1])), shape=(n, n))
-        return self.judge.accuracy(training=sp.csr_array(half + half.T))
+        return self.judge.accuracy(training=graph_of(graph.training, some, graph.directed))

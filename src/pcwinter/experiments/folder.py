@@ -43,7 +43,7 @@ def claim(folder: Path, name: str, settings: dict[str, Any]) -> None:
         raise FileExistsError(f"{folder} contains {min(strange)} but no study: choose another directory")
     for path in filter(Path.is_file, (folder / file for file in STUDY)):
         before, now = _graph_of(path), settings["graph"]
-        differ = [part for part in before if before[part] != now.get(part)]
+        differ = [part for part in {**before, **now} if before and before.get(part) != now.get(part)]
         if differ:
             raise ValueError(
                 f"{folder} holds the study of another graph, which differs in {', '.join(differ)}: choose another "

@@ -2,6 +2,10 @@
 
 The softmax head is trained on representations that are propagated over the whole remaining training graph (not over
 local graphs, as in the game). It is scored on the test graph, or on the validation graph when a method is chosen.
+
+In the transductive setting, the rows of the scored nodes come from the whole graph. They stay as they are while nodes
+are dropped or edges added. With `remaining=True` they come from the remaining graph instead: a dropped node receives
+messages, but no longer sends any.
 """
 
 import numpy as np
@@ -21,28 +25,34 @@ class Judge:
     """Scores training graphs on the test or validation nodes of a graph.
 
     `graph` is the graph. `hops` is the number of propagation steps. `head` is the `Softmax` that is trained; by default
-    the one for this graph. `on` is "test" or "validation": the nodes that are scored.
+    the one for this graph. `on` is "test" or "validation": the nodes that are scored. With `remaining`, which needs the
+    transductive setting, the rows of the scored nodes come from the remaining graph.
     """
 
-    def __init__(self, graph: Graph, *, hops: int = 2, head: Softmax | None = None, on: str = "test") -> None:
-        """Compute the representations of the scored nodes, which do not depend on the training graph."""
+    def __init__(
+        self, graph: Graph, *, hops: int = 2, head: Softmax | None = None, on: str = "test", remaining: bool = False
+    ) -> None:
+        """Compute the representations of the scored nodes, from their whole graph."""
         check_graph(graph)
         instance("head", head, (Softmax, type(None)), "a pcwinter.Softmax(...), or None for the usual one")
         one_of("on", on, ON)
+        check_remaining(graph, remaining)
         held_out, self.nodes = (graph.testing, graph.test) if on == "test" else (graph.validation, graph.val)
         if not len(self.nodes):
             raise ValueError("the graph has no test nodes to score on: add some to its split, or use on='validation'")
         self.graph, self.hops = graph, whole_number("hops", hops, 1)
         self.head = head or softmax_for(graph)
-        self.judged = propagate(held_out, graph.features, self.hops)[self.nodes]
+        self.remaining = remaining
+        self.judged = propagate(held_out, graph.features, self.hops, scaling=graph.scaling)[self.nodes]
 
     def accuracy(self, *, keep: BoolArray | None = None, training: Sparse | None = None) -> float:
         """Share of the scored nodes that are classified correctly.
 
         `keep` is a mask: the other nodes and their labels are removed from the training graph. `training` replaces the
-        adjacency of the training graph. Without labelled nodes there is no model, and class 0 is predicted everywhere.
+        adjacency of the training graph, [target, source]. Without labelled nodes there is no model, and class 0 is
+        predicted everywhere.
         """
-        graph = self.graph
+        graph, judged = self.graph, self.judged
         adjacency = graph.training if training is None else training
         labelled = graph.train
         if keep is not None:
@@ -51,15 +61,28 @@ class Judge:
                     f"keep is an array of {keep.dtype} of shape {keep.shape}, expected a mask: {graph.n_nodes} booleans"
                 )
             kept = sp.diags_array(keep.astype(np.float64))
-            adjacency = sp.csr_array(kept @ adjacency @ kept)
+            sent = adjacency @ kept
+            adjacency = sp.csr_array(sent if self.remaining else kept @ sent)
             labelled = labelled[keep[labelled]]
         if not len(labelled):
             return float(np.mean(graph.labels[self.nodes] == 0))
-        rows = propagate_to(labelled, adjacency, graph.features, self.hops)
+        rows = propagate_to(labelled, adjacency, graph.features, self.hops, graph.scaling)
+        if self.remaining:
+            judged = propagate_to(self.nodes, adjacency, graph.features, self.hops, graph.scaling)
         members = [np.arange(len(labelled))]
-        scores = fit_scores(rows, graph.labels[labelled], members, graph.n_classes, self.head, self.judged)
+        scores = fit_scores(rows, graph.labels[labelled], members, graph.n_classes, self.head, judged)
         predicted = predictions(scores[0])
         return float(np.mean(predicted == graph.labels[self.nodes]))
+
+
+def check_remaining(graph: Graph, remaining: bool) -> None:
+    """Raise an error if `remaining` is set for a graph whose scored rows do not depend on the training graph."""
+    instance("remaining", remaining, (bool, np.bool_), "True or False")
+    if remaining and graph.setting != "transductive":
+        raise ValueError(
+            "remaining=True needs setting='transductive': in the inductive setting, scored nodes have a graph of their "
+            "own, which loses no nodes; leave remaining out"
+        )
 
 
 def judge(graph: Graph, *, hops: int = 2, training: Sparse | None = None, head: Softmax | None = None) -> float:

@@ -16,6 +16,7 @@ from pcwinter.experiments.curves import WHICH, Curve, addable, droppable, droppe
 from pcwinter.experiments.figures import check_figures
 from pcwinter.experiments.judge import ON, Judge
 from pcwinter.experiments.output import Outcome, edges_summary, file_name, markdown, write
+from pcwinter.graph.adjacency import edge_weights
 from pcwinter.graph.graph import Graph, check_graph
 
 
@@ -29,6 +30,7 @@ def judge_file(
     on: str = "test",
     seeds: int = 3,
     workers: int = 1,
+    remaining: bool = False,
     say: Callable[[str], None] | None = None,
 ) -> str:
     """A table that summarises the curve of the values in `file`, next to the curves of random values and of degrees.
@@ -41,6 +43,8 @@ def judge_file(
     - `on`: the graph to score on, "test" or "validation".
     - `seeds`: number of seeds; ties are broken at random.
     - `workers`: number of processes; it changes only the time.
+    - `remaining`: in the transductive setting, let the rows of scored nodes come from the remaining graph, where a
+      dropped node receives messages but no longer sends any; by default they come from the whole graph.
     - `say(sentence)`: called with messages about the progress.
     """
     file, out = Path(file), None if out is None else Path(out)
@@ -62,8 +66,9 @@ def judge_file(
     else:
         ranking, text = _near(ranking, graph, which, file)
     title = f"{dataset} judge {ranking.method}{'' if which == 'unlabelled' else f' {which}'}"
+    title += " remaining" if remaining else ""
     outcome = Outcome(title if on == "test" else f"{title} on {on}", x="edges added" if edges else dropped(which))
-    judge, outcome.y = Judge(graph, on=on), f"{on} accuracy"
+    judge, outcome.y = Judge(graph, on=on, remaining=remaining), f"{on} accuracy"
     if out is not None:
         if out.exists() and not out.is_dir():
             raise FileExistsError(f"{out} is a file, expected a directory: choose another path")
@@ -149,7 +154,8 @@ def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
         unknown = [name for name in names if name not in number]
         if unknown:
             raise ValueError(f"line {line} of {file} names {unknown[0]!r}, which is no node of the graph: correct it")
-        items.append(sorted(number[name] for name in names))
+        pair = [number[name] for name in names]
+        items.append(pair if graph.directed else sorted(pair))
         values.append(float(row[column]))
         where.append(line)
     if not items:
@@ -161,16 +167,18 @@ def read_ranking(file: Path, graph: Graph, column: str = "value") -> Ranking:
         thing = "edge" if len(keys) == 2 else "node"
         raise ValueError(f"line {where[again]} of {file} names the {thing} of an earlier line: keep one line of each")
     if len(keys) == 2:
-        strange = np.flatnonzero(np.asarray(graph.training[array[:, 0], array[:, 1]]).ravel() == 0)
+        strange = np.flatnonzero(edge_weights(graph.training, array) == 0)
         if strange.size:
             ends = " and ".join(str(graph.ids[end]) for end in array[strange[0]])
+            way = ", in this direction" if graph.directed else ""
             raise ValueError(
-                f"line {where[strange[0]]} of {file} names {ends}, which share no edge of the training graph: remove it"
+                f"line {where[strange[0]]} of {file} names {ends}, which share no edge of the training graph{way}: "
+                "remove it"
             )
     else:
         array = array[:, 0]
         held_out = np.flatnonzero(np.isin(array, np.concatenate([graph.val, graph.test])))
-        if held_out.size:
+        if held_out.size and graph.setting == "inductive":
             line, name = where[held_out[0]], graph.ids[array[held_out[0]]]
             raise ValueError(
                 f"line {line} of {file} names {name}, a validation or test node, which is not trained on: remove it"

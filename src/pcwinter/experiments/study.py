@@ -28,11 +28,11 @@ from pcwinter.estimation.display import Display, now_and_then
 from pcwinter.estimation.estimator import Sample, states
 from pcwinter.estimation.stopping import USUAL, Rule, choose, evaluations, seconds
 from pcwinter.estimation.stopping import permutations as exactly
-from pcwinter.experiments.cache import keep, kept
+from pcwinter.experiments.cache import as_plain, as_ranking, keep, kept
 from pcwinter.experiments.curves import Curve, addable, droppable, judged
 from pcwinter.experiments.figures import SHARE
 from pcwinter.experiments.folder import STUDY, claim
-from pcwinter.experiments.judge import ON, Judge
+from pcwinter.experiments.judge import ON, Judge, check_remaining
 from pcwinter.experiments.output import file_name
 from pcwinter.game.tree import LEVELS
 from pcwinter.graph.graph import Graph, check_graph
@@ -73,6 +73,7 @@ class Study:
     max_seconds: float | None = None  # limit for every sampled valuation
     orders: int | None = None  # for every family of orders in the ablation
     on: str = "test"  # the graph that rankings are scored on: test, validation or choice
+    remaining: bool = False  # whether the rows of the scored nodes come from the remaining graph; if transductive
     quiet: bool = False
     split: str = ""  # name of the split, unless it is the public one
     used: dict[str, Ranking] = field(default_factory=dict)  # rankings of the current experiment
@@ -83,7 +84,7 @@ class Study:
     def judges(self) -> dict[str, Judge]:
         """One judge for the graph of the study, and one for the validation graph, on which methods are chosen."""
         parts = {"validation": "validation", self.on: "test" if self.on == "choice" else self.on}
-        return {on: Judge(self.graph, hops=self.hops, on=part) for on, part in parts.items()}
+        return {on: Judge(self.graph, hops=self.hops, on=part, remaining=self.remaining) for on, part in parts.items()}
 
     @cached_property
     def parameters(self) -> Ridge | Softmax:
@@ -93,7 +94,12 @@ class Study:
     @cached_property
     def fingerprint(self) -> dict[str, str]:
         """Hashes of the graph and versions of the packages, on which the numbers depend."""
-        return fingerprint(self.graph) | {name: metadata.version(name) for name in BITS}
+        return self._parts | {name: metadata.version(name) for name in BITS}
+
+    @property
+    def _parts(self) -> dict[str, str]:
+        """Hashes of the parts of the graph, and its settings, if it is not a plain one."""
+        return fingerprint(self.graph) | {name: str(setting) for name, setting in self.graph.settings.items()}
 
     @cached_property
     def _kind(self) -> str:
@@ -106,8 +112,8 @@ class Study:
         `judged` says whether the outcome was scored on a graph.
         """
         head = "" if self.head == "ridge" else self.head
-        where = _where(self.on) if judged else ""
-        return " ".join(part for part in (self.dataset, experiment, head, where) if part)
+        where = [_where(self.on), "remaining" if self.remaining else ""] if judged else []
+        return " ".join(part for part in (self.dataset, experiment, head, *where) if part)
 
     def axis(self, steps: str, *, fresh: bool = False) -> str:
         """The label of the x axis. On `fresh` splits, it shows the share of the `steps`: their number differs."""
@@ -134,13 +140,13 @@ class Study:
         settings = {
             "dataset": self.dataset,
             "nodes": graph.n_nodes,
-            "training edges": graph.training.nnz // 2,
+            "training edges": graph.count_edges(graph.training),
             "labelled": len(graph.train),
             "head": self.settings,
             "truncation": list(self.truncation),
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
-            "graph": fingerprint(graph),
+            "graph": self._parts,
         }
         claim(self.out, STUDY[self.head != "ridge"], settings)
 
@@ -310,7 +316,7 @@ class Study:
 
     def _judged(self, what: str, best_first: IntArray, on: str) -> Curve:
         """The stored curve, or a new one, which is then stored."""
-        settings = (self.fingerprint, self.hops, self.points, best_first.shape)
+        settings = (self.fingerprint, self.hops, self.points, best_first.shape, *(["remaining"] * self.remaining))
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
         path = self.out / file_name("curves", _where(on)) / f"{key}.json"
         found = kept(path)
@@ -353,10 +359,10 @@ class Study:
             found = kept(path)
             if found is None:
                 began = time.perf_counter()
-                found = _plain(replace(make(), workers=self.workers))
+                found = as_plain(replace(make(), workers=self.workers))
                 keep(path, found)
                 self._took(f"{method}, seed {seed}", began)
-            self._known[key] = _ranking(found)
+            self._known[key] = as_ranking(found)
         self.used[key] = self._known[key]
         return self._known[key]
 
@@ -392,6 +398,7 @@ def open_study(
     max_seconds: float | None = None,
     orders: int | None = None,
     on: str = "test",
+    remaining: bool = False,
     quiet: bool = False,
 ) -> Study:
     """The study of a public graph, with the paper's truncation ratios, or of your own graph, without truncation.
@@ -407,6 +414,7 @@ def open_study(
     - `orders`: number of orders of every family in the ablation.
     - `on`: the graph that rankings are scored on, "test", "validation" or "choice". With "choice", every seed has a
       random split of its own, and rankings are scored on its choice nodes: see `pcwinter.graph.splits.choice_split`.
+    - `remaining`: let the rows of scored nodes come from the remaining graph; see `pcwinter.experiments.judge`.
     - `quiet`: print nothing.
     """
     known = DATASETS.get(dataset)
@@ -421,9 +429,11 @@ def open_study(
         raise ValueError(f"there is no dataset {dataset!r}{hint}")
     one_of("on", on, PARTS)
     one_of("head", head, ("ridge", "softmax"))
+    graph = load(dataset, data=data) if graph is None else graph
+    check_remaining(graph, remaining)
     return Study(
         dataset=dataset,
-        graph=load(dataset, data=data) if graph is None else graph,
+        graph=graph,
         out=Path(out),
         head=head,
         truncation=known.truncation if known else (),
@@ -432,19 +442,10 @@ def open_study(
         max_seconds=None if max_seconds is None else number("max_seconds", max_seconds),
         orders=None if orders is None else whole_number("orders", orders, 1),
         on=on,
+        remaining=remaining,
         quiet=quiet,
     )
 
 
 def _where(on: str) -> str:
     return "" if on == "test" else f"on {on}"
-
-
-def _plain(ranking: Ranking) -> dict[str, Any]:
-    values = {name: getattr(ranking, name) for name in Ranking.__slots__}
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
-
-
-def _ranking(found: dict[str, Any]) -> Ranking:
-    arrays = {name: np.array(found[name], dtype=np.float64) for name in ("value", "stderr")}
-    return Ranking(**(found | arrays | {"items": np.array(found["items"], dtype=np.int64)}))

@@ -62,7 +62,8 @@ def page_data(run: Run, known: Facts) -> dict[str, Any]:
     for name in ("value", "stderr", "value_path", "stderr_path", "stderr_validation", "stderr_total"):
         if name in run.nodes:
             nodes[name] = rounded(column(run.nodes, name)[rows], known.decimals)
-    table: dict[str, Any] = {"of": m, **_ends(local[known.ends[edges]])}
+    between = " \N{RIGHTWARDS ARROW} " if run.directed else " \N{EN DASH} "
+    table: dict[str, Any] = {"of": m, "between": between, **_ends(local[known.ends[edges]])}
     for name in ("value", "stderr", "stderr_validation", "stderr_total"):
         if name in run.edges:
             table[name] = rounded(column(run.edges, name)[edges], known.decimals)

@@ -25,7 +25,7 @@ class Facts:
     classes: list[str]  # names of the classes, the last one for nodes of unknown class
     kind: IntArray  # (n,) position in `classes`
     labelled: BoolArray  # (n,)
-    degree: IntArray  # (n,) neighbours in the training graph
+    degree: IntArray  # (n,) edges in the training graph, in either direction
     distance: IntArray  # (n,) fewest steps from a labelled node
     value: FloatArray  # (n,)
     reach: FloatArray  # (n,) half the width of the 95% interval around the value; NaN if unknown

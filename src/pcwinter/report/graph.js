@@ -186,7 +186,7 @@ function chooseNode(k, near = false) {
 function chooseEdge(e) {
   Object.assign(chosen, { node: -1, edge: e });
   const ends = [edges.source[e], edges.target[e]];
-  showPanel(edgePanel(e), `Edge ${ends.map((k) => shown(nodes.id[k])).join(" – ")}: ${withError(edges.value[e], edges.stderr[e])}, ${spoken(edges.value[e], edges.unclear[e])}.`);
+  showPanel(edgePanel(e), `Edge ${ends.map((k) => shown(nodes.id[k])).join(edges.between)}: ${withError(edges.value[e], edges.stderr[e])}, ${spoken(edges.value[e], edges.unclear[e])}.`);
   light(ends, [{ steps: ends, value: edges.value[e] }], true);
   markRows();
 }

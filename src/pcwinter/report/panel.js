@@ -98,7 +98,7 @@ function edgePanel(e) {
   const all = [a, b].every((k) => k < nodes.listed && !groups.left_roots[k] && playersOf(k).every((group) => group.count === group.paths.length));
   const still = found.length - paths.length;
   return [
-    make("h3", {}, "Edge ", nodeLink(a), " – ", nodeLink(b)),
+    make("h3", {}, "Edge ", nodeLink(a), edges.between, nodeLink(b)),
     headline(edges, e),
     facts([["Classes", `${className(a)} and ${className(b)}`], ["Within class", signed(edges.within_class[e])], ...validation(edges, e)]),
     a >= drawn || b >= drawn ? make("p", { class: "note" }, "The graph does not show both ends of this edge.") : null,

@@ -177,7 +177,7 @@ function startTables() {
     "“Within class” is the value of the edge compared with the average edge of its class. The class is that of the labelled nodes whose paths end with the edge.",
     "Choose an edge to see it in the graph.", download,
   ].join(" ");
-  const classesOf = (e) => (className(a(e)) === className(b(e)) ? className(a(e)) : `${className(a(e))} – ${className(b(e))}`);
+  const classesOf = (e) => (className(a(e)) === className(b(e)) ? className(a(e)) : `${className(a(e))}${edges.between}${className(b(e))}`);
   table({
     name: "edges",
     thing: count < edges.of ? "listed edge" : "edge",
@@ -191,7 +191,7 @@ function startTables() {
       { title: "Classes", key: classesOf, cell: classesOf, csv: [["source_class", (e) => className(a(e))], ["target_class", (e) => className(b(e))]] },
       { title: "Value with error bar", cell: (e) => errorBar(edges.value[e], edges.reach[e], edgeEnd) },
       ...validationError(edges),
-      { title: "In the graph", screen: true, cell: (e) => make("a", { href: "#graph", "aria-label": `Show edge ${nodes.id[a(e)]} – ${nodes.id[b(e)]} in the graph`, onclick: () => chooseEdge(e) }, "show") },
+      { title: "In the graph", screen: true, cell: (e) => make("a", { href: "#graph", "aria-label": `Show edge ${nodes.id[a(e)]}${edges.between}${nodes.id[b(e)]} in the graph`, onclick: () => chooseEdge(e) }, "show") },
     ],
     count,
     text: (e) => [nodes.id[a(e)], nodes.id[b(e)], className(a(e)), className(b(e))],

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pcwinter._util.arrays import IntArray
 from pcwinter._util.checks import count, function, instance, number
 from pcwinter._util.csv_files import table_csv
 from pcwinter._util.files import AGAIN, digest, lock, replace_file, temporary_name
@@ -92,7 +93,7 @@ class Directory:
         for name in ("run.json", *RESULTS, *NAMES):
             temporary_name(self.out / name).unlink(missing_ok=True)  # left by a process that was killed
         self.request, self.stop, self.data = request, stop, fingerprint(self.graph)
-        here = _identity(request.record(), self.data, _versions())
+        here = _identity(self._asked, self.data, _versions())
         self.checkpoints = Checkpoints(self.out, _hash(here))
         if not (self.out / "run.json").exists():
             return None
@@ -126,6 +127,11 @@ class Directory:
             warnings.warn(note, CheckpointWarning, stacklevel=3)
         self.notes = [*self.notes, *notes]
         return found
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        """The request, and how the graph is read, where that is not as usual."""
+        return {**self.request.record(), **self.graph.settings}
 
     def _unsaid(self, identity: Mapping[str, object]) -> dict[str, Any]:
         """Settings that 0.1.0 did not record: the game, and parameters of the softmax head that were not given."""
@@ -185,12 +191,12 @@ class Directory:
         record = {
             "graph": self.name,
             "status": results["status"],
-            "asked": self.request.record(),
+            "asked": self._asked,
             "stop": dict(self.stop),
             **results,
             "nodes": graph.n_nodes,
             "edges": graph.n_edges,
-            "training_edges": graph.training.nnz // 2,
+            "training_edges": graph.count_edges(graph.training),
             "cut_edges": graph.n_cut_edges,
             "labelled": len(graph.train),
             "validation": len(graph.val),
@@ -353,7 +359,7 @@ def _players(values: Values) -> bytes:
         "stderr": done.stderr(),
         "number": tree.nodes,
         "label": graph.labels[tree.nodes],
-        "degree": np.diff(graph.training.indptr)[tree.nodes],
+        "degree": _degree(graph)[tree.nodes],
         "classes": np.array(graph.classes),
         "change": done.change,
     }
@@ -363,6 +369,12 @@ def _players(values: Values) -> bytes:
     file = BytesIO()
     np.savez_compressed(file, allow_pickle=False, **arrays)
     return file.getvalue()
+
+
+def _degree(graph: Graph) -> IntArray:
+    """(n,) edges of every node in the training graph, in either direction."""
+    ends = np.diff(graph.training.indptr)
+    return ends + np.bincount(graph.training.indices, minlength=graph.n_nodes) if graph.directed else ends
 
 
 def _versions() -> dict[str, str]:
@@ -402,7 +414,7 @@ def fingerprint(graph: Graph) -> dict[str, str]:
     """Hashes of the parts of a graph, and of the softmax parameters that the heads use for it."""
     edges, features = graph.adjacency, graph.features
     parts: dict[str, dict[str, NDArray[Any]]] = {
-        "edges": {"indptr": edges.indptr, "indices": edges.indices},
+        "edges": {"indptr": edges.indptr, "indices": edges.indices, **({"data": edges.data} if graph.weighted else {})},
         "features": {"indptr": features.indptr, "indices": features.indices, "data": features.data},
         "labels": {"labels": graph.labels, "classes": np.array(graph.classes)},
         "split": {"train": graph.train, "val": graph.val, "test": graph.test},

@@ -46,7 +46,7 @@ class Run:
     edges: "pd.DataFrame"  # edges.csv, with ids as strings
     number: IntArray  # (n,) node numbers, ascending
     label: IntArray  # (n,) class of the node, -1 where unknown
-    degree: IntArray  # (n,) neighbours in the training graph
+    degree: IntArray  # (n,) edges in the training graph, in either direction
     classes: tuple[str, ...]  # names of the classes
     paths: IntArray  # (p, hops + 1) node numbers from the labelled node to the player's own, padded with -1
     null: BoolArray  # (p,) players whose value is exactly 0 by definition
@@ -57,6 +57,11 @@ class Run:
     node_visits: IntArray | None = None  # (n,)
     edge_visits: IntArray | None = None  # (m,)
 
+    @property
+    def directed(self) -> bool:
+        """Whether the graph is directed."""
+        return bool(self.story["asked"].get("directed", False))
+
     def edges_within_class(self) -> FloatArray:
         """(m,) what every edge is worth compared with the average of its class; see `values.within_class`."""
         depth = (self.paths >= 0).sum(axis=1) - 1
@@ -65,9 +70,11 @@ class Run:
         ends = [(row[a], row[b]) for a, b in zip(self.edges["source"], self.edges["target"], strict=True)]
         known = self.number[np.array(ends, dtype=np.int64).reshape(-1, 2)]
         inner, players = depth > 0, np.arange(len(depth))
-        steps = np.stack([self.paths[players, depth - 1], self.paths[players, depth]], axis=1)
+        steps = np.stack([self.paths[players, depth], self.paths[players, depth - 1]], axis=1)
+        if not self.directed:
+            known, steps = np.sort(known, axis=1), np.sort(steps, axis=1)
         key = [int(self.number.max()) + 1, 1]
-        place = np.searchsorted(np.sort(known, axis=1) @ key, np.sort(steps, axis=1) @ key)
+        place = np.searchsorted(known @ key, steps @ key)
         return within_class(self.value, labels, depth, self.null, np.where(inner, place, -1), len(known))
 
 
