@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from any_graph import ANY_KIND, any_graph, dense, model_rows, operator
 from oracles import dense_power, random_graph
-from pcwinter.graph.propagation import propagate, propagate_to
+from pcwinter.graph.propagation import normalized, propagate, propagate_to
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
@@ -15,3 +16,16 @@ def test_propagation_on_the_whole_graph(hops: int) -> None:
     rows = np.array([4, 0, 2])
     some = propagate_to(rows, graph.training, graph.features, hops)
     np.testing.assert_allclose(some.toarray(), expected[rows], atol=1e-12)
+
+
+@ANY_KIND
+@pytest.mark.parametrize("theta", [(0.0, 1.0), (0.0, 0.0, 1.0), (0.2, 0.3, 0.1, 0.4)])
+def test_propagation_with_weights_and_direction(kind: str, theta: tuple[float, ...]) -> None:
+    graph, hops = any_graph(kind, 1), len(theta) - 1
+    step = operator(graph, dense(graph))
+    np.testing.assert_allclose(normalized(graph.training, graph.scaling).toarray(), step, atol=1e-12)
+    rows = propagate(graph.training, graph.features, hops, theta, graph.scaling).toarray()
+    np.testing.assert_allclose(rows, model_rows(graph, dense(graph), theta), atol=1e-12)
+    some = propagate_to(graph.train, graph.training, graph.features, hops, graph.scaling).toarray()
+    last = model_rows(graph, dense(graph), (*[0.0] * hops, 1.0))
+    np.testing.assert_allclose(some, last[graph.train], atol=1e-12)

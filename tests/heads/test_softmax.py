@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from any_graph import ANY_KIND, any_graph, coalition_rows, dense, model_rows
 from oracles import accuracy, log_likelihood, random_graph, training_rows, validation_rows
 from pcwinter.experiments.judge import judge
 from pcwinter.game.detail import make_parts
@@ -141,3 +142,21 @@ def test_exact_values_add_up_where_all_gradients_are_zero() -> None:
     values = exact_value(graph, hops=1, head=Softmax(0.1, 200, 0.0))
     assert values.utility_full == 2 / 8  # all are tied, so the first class wins
     assert values.nodes()["value"].sum() == pytest.approx(values.utility_full - values.utility_empty, abs=1e-12)
+
+
+@ANY_KIND
+@pytest.mark.parametrize("family", FAMILIES)
+def test_prefixes_on_any_graph_equal_the_definition(kind: str, family: str) -> None:
+    graph, theta = any_graph(kind, 2, n=7, n_train=3, n_classes=3, n_val=20, probability=0.17), (0.0, 0.0, 1.0)
+    tree, targets = contribution_tree(graph, 2), graph.labels[graph.val]
+    walker = SoftmaxWalker(make_problem(graph, tree, "messages"), RECIPE, METRICS["log-likelihood"])
+    order = FAMILIES[family](tree, np.random.default_rng(0))
+    logs = walker.walk(order).utility
+    z = model_rows(graph, dense(graph, "validation"), theta)[graph.val]
+    for k in [*np.random.default_rng(1).permutation(tree.n_players)[:4], tree.n_players - 1]:
+        coalition = np.zeros(tree.n_players, dtype=bool)
+        coalition[order.players[: k + 1]] = True
+        if coalition[tree.roots].any():
+            rows, labels = coalition_rows(graph, tree, coalition, theta), graph.labels[graph.train]
+            weights, bias = torch_loop(sp.csr_array(rows), labels[coalition[tree.roots]], graph.n_classes, RECIPE)
+            assert logs[k] == pytest.approx(log_likelihood(np.asarray(z @ weights + bias), targets), abs=1e-8)

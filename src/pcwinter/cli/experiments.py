@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcwinter.cli.choices import DATASETS, EXPERIMENTS, FEATURES, ON, PARTS, RUN, WHICH, at_home, data_option
+from pcwinter.cli.choices import (
+    DATASETS,
+    EXPERIMENTS,
+    FEATURES,
+    ON,
+    PARTS,
+    RUN,
+    WHICH,
+    at_home,
+    data_option,
+)
+from pcwinter.cli.graphs import given_settings, graph_options, public_graph, remaining_option
 
 if TYPE_CHECKING:
     from pcwinter.graph.graph import Graph
@@ -32,6 +43,7 @@ features_option = click.option(
 @dataset_option
 @graph_option
 @features_option
+@graph_options
 @click.option(
     "--out",
     type=RUN,
@@ -59,6 +71,7 @@ features_option = click.option(
     help="Graph to score on. While you are still choosing a method, use validation, or choice: a random split for "
     "every seed, with nodes for choosing that are not test nodes.",
 )
+@remaining_option
 @click.option("--quick", is_flag=True, help="Use only 20 orders and 11 points, as a first test.")
 @click.option(
     "--orders", type=int, metavar="N", help="Number of orders of every family in the ablation.  [default: 200]"
@@ -102,7 +115,9 @@ def reproduce(
     from pcwinter.experiments.study import Interrupted, open_study
 
     quiet = options["quiet"]
-    called, own = _own_graph(dataset, graph, features, options["data"], quiet=quiet)
+    settings = given_settings(options)
+    called, own = _own_graph(dataset, graph, features, options["data"], settings, quiet=quiet)
+    options["data"] = None if dataset and own else options["data"]
     place = out / (f"{called}-quick" if options["quick"] else called)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # warnings of the values are recorded with each run
@@ -122,6 +137,7 @@ def reproduce(
 @dataset_option
 @graph_option
 @features_option
+@graph_options
 @click.option(
     "--which", type=click.Choice(WHICH), default="unlabelled", show_default=True, help="Nodes that are dropped."
 )
@@ -133,6 +149,7 @@ def reproduce(
     show_default=True,
     help="Graph to score on. Use validation while you are still choosing a method.",
 )
+@remaining_option
 @click.option(
     "--seeds",
     type=int,
@@ -170,21 +187,32 @@ def judge(
     from pcwinter.experiments import judge_file
     from pcwinter.graph.io.datasets import load
 
-    called, own = _own_graph(dataset, graph, features, data)
+    called, own = _own_graph(dataset, graph, features, data, given_settings(options))
     about = load(called, data=data) if own is None else own
     click.echo(judge_file(file, about, called, **options, say=Display().say))
 
 
 def _own_graph(
-    dataset: str | None, graph: Path | None, features: str | None, data: Path | None, *, quiet: bool = False
+    dataset: str | None,
+    graph: Path | None,
+    features: str | None,
+    data: Path | None,
+    settings: dict[str, Any],
+    *,
+    quiet: bool = False,
 ) -> "tuple[str, Graph | None]":
-    """The name of the graph and, if it is the user's own, the graph; prints warnings about it unless `quiet`."""
+    """The name of the graph and, unless it is a public graph as it is, the graph.
+
+    Prints warnings about the user's own graph unless `quiet`. A public graph with `settings` gets a name of its own.
+    """
     if dataset is not None and graph is not None:
         raise click.UsageError("--dataset and --graph both name a graph: leave one of them out.")
     if dataset is not None:
         if features is not None:
             raise ValueError("--features applies to --graph only: leave it out")
-        return dataset, None
+        if not settings:
+            return dataset, None
+        return "-".join([dataset, *map(str, settings.values())]), public_graph(dataset, data, settings)
     if graph is None:
         raise click.UsageError("Missing option '--dataset' or '--graph'.")
     if data is not None:
@@ -196,7 +224,7 @@ def _own_graph(
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        found = read_graph(graph, features=features or "row")
+        found = read_graph(graph, features=features or "row", **settings)
     for warning in () if quiet else caught:
         click.echo(f"warning: {warning.message}")
     place = graph if graph.name.strip(".") else graph.resolve()  # such as . or ..

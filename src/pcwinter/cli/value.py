@@ -25,6 +25,7 @@ from pcwinter.cli.choices import (
     at_home,
     data_option,
 )
+from pcwinter.cli.graphs import given_settings, graph_options, public_graph
 
 if TYPE_CHECKING:
     from pcwinter.graph.graph import Graph
@@ -172,6 +173,7 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     show_default=True,
     help="Scaling of the features: rows that sum to 1, standardised columns (for signed features), or none.",
 )
+@graph_options
 @data_option
 @click.option("--resume", is_flag=True, help="Continue the run in --out, if there is one.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
@@ -202,6 +204,7 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
     before = recorded_game(out, resume=resume, preset=options["preset"])
     given = {field.name: options[field.name] for field in fields(Request) if field.name in options}
     Request(head=head, **given | {name: given[name] or known for name, known in before.items()})
+    settings = given_settings(options)
     make_head = _head(head, options)
     budget(options["memory"], whole_number("workers", options["workers"], 1))  # all checked before the graph is loaded
     limits = (options.pop(name) for name in ("permutations", "max_permutations", "tolerance", "max_seconds"))
@@ -211,7 +214,7 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
         warnings.simplefilter("always", UserWarning)
         with Display(quiet=quiet, listen=False) as display:
             display.stage(f"loading {graph}")
-            loaded = _load(graph, data, features)
+            loaded = _load(graph, data, features, settings)
         loading = time.perf_counter() - began
         notes = [str(warning.message) for warning in caught]
     if not quiet:
@@ -269,11 +272,9 @@ def _refuse_idle(
         raise ValueError(f"--temperature has no effect on the metric {metric}: leave it out, or choose another metric")
 
 
-def _load(graph: str, data: Path | None, features: str) -> "Graph":
+def _load(graph: str, data: Path | None, features: str, settings: dict[str, Any]) -> "Graph":
     if graph in DATASETS:
-        from pcwinter.graph.io.datasets import load
-
-        return load(graph, data=data, features=features)
+        return public_graph(graph, data, settings, features)
     if not graph or not Path(graph).expanduser().exists():
         from pcwinter._util.checks import did_you_mean
 
@@ -281,7 +282,7 @@ def _load(graph: str, data: Path | None, features: str) -> "Graph":
         raise FileNotFoundError(f"there is no graph {graph!r}{hint}")
     from pcwinter.graph.io.read import read_graph
 
-    return read_graph(Path(graph), features=features)
+    return read_graph(Path(graph), features=features, **settings)
 
 
 def _head(kind: str, options: dict[str, Any]) -> "Callable[[Graph], str | Ridge | Softmax]":

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pcwinter._util.files import AGAIN, lock, replace_file, temporary_name
+from pcwinter.graph.graph import Graph
+from pcwinter.runs.directory import fingerprint
 
 STUDY = ("study.json", "study-softmax.json")  # the settings of a study, by head
 OURS = {
@@ -50,6 +52,11 @@ def claim(folder: Path, name: str, settings: dict[str, Any]) -> None:
                 "directory, or move that one away"
             )
     replace_file(folder / name, json.dumps(settings, indent=2).encode(), AGAIN)
+
+
+def parts_of(graph: Graph) -> dict[str, str]:
+    """Hashes of the parts of a graph, and its settings where it is not a plain one."""
+    return fingerprint(graph) | {name: str(setting) for name, setting in graph.settings.items()}
 
 
 def _graph_of(path: Path) -> dict[str, str]:

@@ -31,7 +31,7 @@ from pcwinter.estimation.stopping import permutations as exactly
 from pcwinter.experiments.cache import as_plain, as_ranking, keep, kept
 from pcwinter.experiments.curves import Curve, addable, droppable, judged
 from pcwinter.experiments.figures import SHARE
-from pcwinter.experiments.folder import STUDY, claim
+from pcwinter.experiments.folder import STUDY, claim, parts_of
 from pcwinter.experiments.judge import ON, Judge, check_remaining
 from pcwinter.experiments.output import file_name
 from pcwinter.game.tree import LEVELS
@@ -41,7 +41,7 @@ from pcwinter.graph.splits import choice_split, fresh_split
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
 from pcwinter.runs.checkpoints import Checkpoints
-from pcwinter.runs.directory import BITS, fingerprint, run
+from pcwinter.runs.directory import BITS, run
 from pcwinter.values import Values
 
 QUICK = 20  # orders of a quick valuation
@@ -93,13 +93,8 @@ class Study:
 
     @cached_property
     def fingerprint(self) -> dict[str, str]:
-        """Hashes of the graph and versions of the packages, on which the numbers depend."""
-        return self._parts | {name: metadata.version(name) for name in BITS}
-
-    @property
-    def _parts(self) -> dict[str, str]:
-        """Hashes of the parts of the graph, and its settings, if it is not a plain one."""
-        return fingerprint(self.graph) | {name: str(setting) for name, setting in self.graph.settings.items()}
+        """Hashes of the graph, and versions of the packages."""
+        return parts_of(self.graph) | {name: metadata.version(name) for name in BITS}
 
     @cached_property
     def _kind(self) -> str:
@@ -146,7 +141,7 @@ class Study:
             "truncation": list(self.truncation),
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
-            "graph": self._parts,
+            "graph": parts_of(graph),
         }
         claim(self.out, STUDY[self.head != "ridge"], settings)
 
@@ -414,7 +409,7 @@ def open_study(
     - `orders`: number of orders of every family in the ablation.
     - `on`: the graph that rankings are scored on, "test", "validation" or "choice". With "choice", every seed has a
       random split of its own, and rankings are scored on its choice nodes: see `pcwinter.graph.splits.choice_split`.
-    - `remaining`: let the rows of scored nodes come from the remaining graph; see `pcwinter.experiments.judge`.
+    - `remaining`: let the rows of scored nodes come from the remaining graph, see `Judge`.
     - `quiet`: print nothing.
     """
     known = DATASETS.get(dataset)

@@ -10,7 +10,7 @@ from graph_forms import assert_same, refusal, write_tables
 
 def test_tables_keep_the_demo(demo: pw.Graph, tmp_path: Path) -> None:
     write_tables(demo, tmp_path)
-    assert_same(demo, pw.read_graph(str(tmp_path), features="none"), demo.ids.astype(str))
+    assert_same(demo, pw.read_graph(str(tmp_path), features="none", setting="inductive"), demo.ids.astype(str))
 
 
 def test_spreadsheets_write_csv_in_many_ways(small: pw.Graph, tmp_path: Path) -> None:
@@ -118,7 +118,12 @@ def test_a_short_row_is_not_filled_up(tmp_path: Path) -> None:
         ("source,target\na,b\nb,z\n", "line 3 of {}edges.csv names the target 'z'"),
         ("source,target\n\n a,b\n", "line 3 of {}edges.csv names the source ' a'"),
         ("source,target\na\n", "line 2 of {}edges.csv has 1 field, but the header names 2 columns"),
-        ("source,target,weight\na,b,1\nb,e,0.5\n", "line 3 of {}edges.csv has weight 0.5"),
+        ("source,target,weight\na,b,1\nb,e,-0.5\n", "line 3 of {}edges.csv has weight -0.5"),
+        ("source,target,weight\na,b,nan\n", "line 2 of {}edges.csv has 'nan' in the column 'weight'"),
+        (
+            "source,target,weight\na,b,2\nb,a,3\n",
+            "edge (0, 1), one of 1, has weight 2, but (1, 0) has 3; pass",
+        ),
         (
             "source,target,weight\na,b,x\n",
             "line 2 of {}edges.csv has 'x' in the column 'weight'",

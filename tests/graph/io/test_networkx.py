@@ -21,7 +21,7 @@ def test_networkx_files_keep_a_graph(form: str, label: str, demo: pw.Graph, tmp_
     part = pw.Graph(pairs(demo), keep, demo.labels, *split, ids=[f"é{i}" for i in range(demo.n_nodes)])
     path = tmp_path / f"graph.{form.upper()}"
     getattr(nx, f"write_{form}")(to_networkx(part, label), path)
-    assert_same(part, pw.read_graph(path, features="none"))
+    assert_same(part, pw.read_graph(path, features="none", setting="inductive"))
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
@@ -32,7 +32,11 @@ def test_networkx_graphs_of_any_kind(kind: Any, small: pw.Graph) -> None:
         with pytest.warns(UserWarning, match=r"0 self-loops .*1 repeated"):
             assert_same(small, pw.from_networkx(graph, normalize="none"))
     else:
-        assert_same(small, pw.from_networkx(graph, normalize="none"))
+        assert_same(small, pw.from_networkx(graph, normalize="none", directed=False))
+    if graph.is_directed():
+        directed = pw.from_networkx(graph, normalize="none")
+        assert directed.directed
+        assert (directed.n_edges, directed.adjacency[1, 0], directed.adjacency[3, 2]) == (5, 1.0, 0.0)
 
 
 def test_integers_stay_integers_in_networkx() -> None:
@@ -67,7 +71,7 @@ def test_gml_without_labels_has_ids(tmp_path: Path) -> None:
 
 
 HEAVY = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
-  <key id="w" for="edge" attr.name="weight" attr.type="double"><default>2</default></key>
+  <key id="w" for="edge" attr.name="weight" attr.type="double"><default>-2</default></key>
   <key id="s" for="node" attr.name="split" attr.type="string"><default>train</default></key>
   <key id="x" for="node" attr.name="x" attr.type="double"><default>1</default></key>
   <graph edgedefault="directed"><node id="a"/><node id="b"/><edge source="a" target="b"/></graph></graphml>"""
@@ -84,7 +88,7 @@ DOUBLE = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><node id
         ("g.graphml", "<html/>", "g.graphml is damaged or not GraphML ("),
         ("g.graphml", "\udcff", "g.graphml is damaged or not GraphML ("),
         ("g.graphml", DOUBLE, "g.graphml is damaged or not GraphML (node id 'a' is duplicated)"),
-        ("g.graphml", HEAVY, "g.graphml has weight 2.0 on edge ('a', 'b')"),
+        ("g.graphml", HEAVY, "g.graphml has weight -2.0 on edge ('a', 'b')"),
         ("g.gml", "", "g.gml is damaged or not GML (input contains no graph)"),
         ("g.gml", "graph [ node [ id 1 label", "g.gml is damaged or not GML ("),
         ("g.gml", "graph [ node [ id 1 ] node [ id 1 ] ]", "g.gml is damaged or not GML (node id 1 is duplicated)"),
@@ -144,13 +148,14 @@ def test_networkx_graphs_that_are_refused(change: dict[str, Any], options: dict[
         pw.from_networkx(graph, **options)
 
 
-def test_weighted_and_empty_networkx_graphs_are_refused() -> None:
+def test_strange_weights_and_empty_networkx_graphs_are_refused() -> None:
     graph = triangle()
     graph.add_edge("a", "b", weight=1)
     assert pw.from_networkx(graph).n_edges == 2
-    graph.add_edge("a", "b", weight=2)
-    with pytest.raises(ValueError, match=r"has weight 2 on edge \('a', 'b'\)"):
-        pw.from_networkx(graph)
+    for weight in (-2, float("nan"), float("inf"), "2", True):
+        graph.add_edge("a", "b", weight=weight)
+        with pytest.raises(ValueError, match=rf"has weight {weight!r} on edge \('a', 'b'\), expected a finite number"):
+            pw.from_networkx(graph)
     with pytest.raises(ValueError, match="the NetworkX graph has no nodes"):
         pw.from_networkx(nx.Graph())
     with pytest.raises(ValueError, match=r"type list.* NetworkX graph"):

@@ -13,7 +13,7 @@ from graph_forms import WORDS, arrays_of, assert_same, refusal
 
 def test_an_archive_keeps_the_demo(demo: pw.Graph, tmp_path: Path) -> None:
     np.savez(tmp_path / "demo.npz", **arrays_of(demo))
-    assert_same(demo, pw.read_graph(tmp_path / "demo.npz", features="none"))
+    assert_same(demo, pw.read_graph(tmp_path / "demo.npz", features="none", setting="inductive"))
 
 
 def test_names_in_an_archive(small: pw.Graph, tmp_path: Path) -> None:
@@ -66,7 +66,11 @@ def layout() -> dict[str, Any]:
     [
         ({"labels": None}, "there is no array labels"),
         ({"adj_data": None}, "there is no array adj_data"),
-        ({"adj_data": [1.0, 2.0]}, "adj_data has 2 for edge (1, 2)"),
+        ({"adj_data": [1.0, -2.0]}, "adjacency has weight -2 on edge (1, 2)"),
+        ({"weights": [1.0, 2.0]}, "there is an array weights, but no array edges"),
+        ({"edges": [[0, 1]], "weights": [1.0, 2.0]}, "weights has shape (2,), but must be (1,)"),
+        ({"edges": [[0, 1], [1, 0]], "weights": [1.0, 2.0]}, "has weight 1, but (1, 0) has 2; pass directed=True"),
+        ({"directed": 1}, "directed is of type int64 and shape (), expected one boolean"),
         ({"adj_indices": [1, 9]}, "the arrays adj_* do not fit together ("),
         ({"adj_indices": [1.0, 2.0]}, "adj_indices is of type float64 and shape (2,)"),
         ({"adj_shape": [4]}, "adj_shape is of type int64 and shape (1,)"),

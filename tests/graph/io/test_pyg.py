@@ -12,7 +12,7 @@ from graph_forms import assert_same, pyg
 
 
 def test_pyg_data_keep_the_demo(demo: pw.Graph) -> None:
-    assert_same(demo, pw.from_pyg(pyg(demo), normalize="none"))
+    assert_same(demo, pw.from_pyg(pyg(demo), normalize="none", setting="inductive"))
 
 
 @pytest.mark.parametrize(
@@ -27,8 +27,11 @@ def test_pyg_data_keep_the_demo(demo: pw.Graph) -> None:
         ({"y": torch.tensor([0, 1, -1, 0])}, "node 2 of data is in val, but has no class in data.y"),
         ({"edge_index": torch.ones(3, 2)}, "data.edge_index is of type float32 and shape (3, 2), but must be (2, m)"),
         ({"edge_index": torch.tensor([[0], [4]])}, "data: adjacency names node 4, but features has 4 rows"),
-        ({"edge_weight": torch.tensor([2.0])}, "data.edge_weight is not 1 everywhere"),
-        ({"edge_attr": torch.zeros(1, 3)}, "data.edge_attr is not 1 everywhere"),
+        ({"edge_weight": torch.tensor([-2.0])}, "data: adjacency has weight -2 on edge (0, 1)"),
+        (
+            {"edge_weight": torch.tensor([2.0, 1.0])},
+            "data.edge_weight is of type float32 and shape (2,), but must",
+        ),
         ({"val_mask": None}, "data has no val_mask"),
         ({"val_mask": torch.ones(4, 10, dtype=torch.bool)}, "data.val_mask has 10 columns"),
         ({"val_mask": torch.tensor([2, 3])}, "data.val_mask is of type int64 and shape (2,)"),

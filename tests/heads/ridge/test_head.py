@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from any_graph import ANY_KIND, any_graph, coalition_scores
 from oracles import accuracy, log_likelihood, make_graph, random_graph, ridge_prefix, ridge_scores
 from pcwinter.game.detail import make_parts
 from pcwinter.game.metrics import METRICS
-from pcwinter.game.orders import FAMILIES
+from pcwinter.game.orders import FAMILIES, sampler
 from pcwinter.game.protocol import Order
 from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph
@@ -254,3 +255,44 @@ def test_features_that_are_far_larger_than_the_complete_rows_need_a_larger_penal
     graph_game(graph, tree, Ridge(penalty=1e6, bias=1.0))
     with pytest.raises(ValueError, match=r"^the features of a node have .* make the features more even$"):
         graph_game(graph, tree)
+
+
+@ANY_KIND
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("theta", [(0.0, 1.0), (0.0, 0.0, 1.0), (0.1, 0.2, 0.7)])
+def test_prefixes_on_any_graph_equal_the_definition(kind: str, family: str, theta: tuple[float, ...]) -> None:
+    graph = any_graph(kind, 2, n=7, n_train=3, n_classes=3, n_val=20, probability=0.17)
+    targets = graph.labels[graph.val]
+    for primal in (False, True):
+        counting, smooth = (
+            walker(graph, len(theta) - 1, metric, primal, theta) for metric in ("accuracy", "log-likelihood")
+        )
+        tree = counting.problem.tree
+        order = FAMILIES[family](tree, np.random.default_rng(0))
+        counts, logs = counting.walk(order).utility, smooth.walk(order).utility
+        for k in [*np.random.default_rng(1).permutation(tree.n_players)[:12], tree.n_players - 1]:
+            coalition = np.zeros(tree.n_players, dtype=bool)
+            coalition[order.players[: k + 1]] = True
+            if coalition[tree.roots].any():
+                scores = coalition_scores(graph, tree, coalition, 0.7, 0.8, theta)
+                assert counts[k] == counting.utility(coalition) == round(20 * accuracy(scores, targets))
+                assert logs[k] == pytest.approx(log_likelihood(scores, targets), abs=1e-9)
+
+
+@pytest.mark.parametrize("family", ["dfs", "level"])
+def test_very_different_weights_keep_their_precision(family: str) -> None:
+    """Weights from 1 to 10^6, as of payments; a sum over neighbours minus a heavy one would lose the light ones."""
+    graph = any_graph("directed weighted", 3, n=7, n_train=3, n_classes=3, n_val=20, probability=0.17)
+    adjacency = graph.adjacency.copy()
+    adjacency.data = 10.0 ** np.random.default_rng(0).uniform(0, 6, adjacency.nnz)
+    graph = graph.replace(adjacency=adjacency)
+    game = walker(graph, 2, "log-likelihood", False, (0.0, 0.0, 1.0))
+    tree = game.problem.tree
+    order = sampler(tree, family, (0.5, 0.7) if family == "dfs" else ())(np.random.default_rng(0))
+    utility = game.walk(order).utility
+    for step, end in enumerate(order.steps()[1:]):
+        coalition = np.zeros(tree.n_players, dtype=bool)
+        coalition[order.players[:end]] = True
+        if coalition[tree.roots].any():
+            scores = coalition_scores(graph, tree, coalition, 0.7, 0.8, (0.0, 0.0, 1.0))
+            assert utility[step] == pytest.approx(log_likelihood(scores, graph.labels[graph.val]), abs=1e-9)

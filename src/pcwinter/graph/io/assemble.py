@@ -4,7 +4,8 @@ Every reader ends here, so classes and sets follow the same rules in all formats
 """
 
 import re
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -36,8 +37,23 @@ class Named(NamedTuple):
     labels: Words  # (n,) name of the class, "" if unknown
     sets: tuple[IntArray, IntArray, IntArray]  # node numbers of train, val, test
     features: FloatArray | Sparse  # (n, d)
-    edges: IntArray  # (m, 2) node numbers, in either direction
+    edges: IntArray  # (m, 2) node numbers: source, target
     called: str = "label"  # what the data calls a node's class
+    weights: FloatArray | None = None  # (m,)
+    directed: bool = False  # whether the data says so
+
+
+def settings(
+    directed: bool | None = None,
+    normalisation: str | None = None,
+    self_loop: float = 1.0,
+    setting: str | None = None,
+) -> dict[str, Any]:
+    """Arguments of `Graph` that all readers have. None: directed as the data says, inductive, the usual normalisation.
+
+    If `setting` is None and the inductive split cuts most edges, a warning names the option.
+    """
+    return {"directed": directed, "normalisation": normalisation, "self_loop": self_loop, "setting": setting}
 
 
 def split_sets(words: Sequence[object] | Words, where: Where) -> tuple[IntArray, IntArray, IntArray]:
@@ -69,10 +85,10 @@ def mask(given: NDArray[Any], name: str, n: int) -> NDArray[np.bool_]:
     return given.reshape(n).astype(np.bool_)
 
 
-def assemble(named: Named, normalize: str, class_names: Sequence[str] | None = None) -> Graph:
+def assemble(named: Named, normalize: str, given: Mapping[str, Any], class_names: Sequence[str] | None = None) -> Graph:
     """The Graph. Its classes are the labels that occur in the three sets; any other label becomes -1.
 
-    When the labels are numbers, `class_names[c]` is the name of class c.
+    `given` has the `settings`. When the labels are numbers, `class_names[c]` is the name of class c.
     """
     for name, nodes in zip(SETS, named.sets, strict=True):
         unknown = nodes[named.labels[nodes] == ""]
@@ -93,17 +109,31 @@ def assemble(named: Named, normalize: str, class_names: Sequence[str] | None = N
         raise ValueError(f"{named.where(node)} has an empty id: give every node a unique id")
     number = {word: c for c, word in enumerate(words)}
     labels = np.array([number.get(word, -1) for word in named.labels.tolist()], dtype=np.int64)
+    chosen = {
+        "directed": named.directed if given["directed"] is None else given["directed"],
+        "setting": given["setting"] or "inductive",
+    }
     try:
-        return Graph(
+        graph = Graph(
             named.edges,
             normalize_features(named.features, normalize),
             labels,
             *named.sets,
             ids=named.ids,
             classes=words if class_names is None else [class_names[int(word)] for word in words],
+            weights=named.weights,
+            **{**given, **chosen},
         )
     except (ValueError, TypeError) as error:
         raise ValueError(f"{named.source}: {error}") from error
+    if given["setting"] is None and graph.looks_transductive:
+        message = (
+            f"the inductive split cuts {graph.n_cut_edges:,} of the {graph.n_edges:,} edges of {named.source}: if the "
+            "sets are meant to share one graph, use setting='transductive' (--setting transductive), otherwise "
+            "setting='inductive' (--setting inductive)"
+        )
+        warnings.warn(message, UserWarning, stacklevel=4)
+    return graph
 
 
 def _in_order(words: set[str], source: str) -> list[str]:

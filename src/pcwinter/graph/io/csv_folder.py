@@ -1,12 +1,13 @@
 """A folder with nodes.csv and edges.csv -> Graph."""
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pcwinter._util.arrays import IntArray
+from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.csv_files import line_of, read_table, records
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.io.assemble import Named, assemble, split_sets
@@ -16,7 +17,7 @@ _NODE_COLUMNS = ("id", "label", "split")  # all others are features
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
-def read_tables(folder: Path, normalize: str) -> Graph:
+def read_tables(folder: Path, normalize: str, given: Mapping[str, Any]) -> Graph:
     """The graph in a folder. Ids are strings, exactly as written. All columns but id, label and split are features."""
     for name in (NODES, EDGES):
         if not (folder / name).is_file():
@@ -27,7 +28,8 @@ def read_tables(folder: Path, normalize: str) -> Graph:
             )
     named = _read_nodes(folder / NODES)
     assert named.ids is not None
-    return assemble(named._replace(edges=_read_edges(folder / EDGES, named.ids)), normalize)
+    edges, weights = _read_edges(folder / EDGES, named.ids)
+    return assemble(named._replace(edges=edges, weights=weights), normalize, given)
 
 
 def _read_nodes(path: Path) -> Named:
@@ -62,21 +64,22 @@ def _read_nodes(path: Path) -> Named:
     )
 
 
-def _read_edges(path: Path, ids: Any) -> IntArray:  # an array of strings
-    """(m, 2) node numbers, including loops and repeats."""
+def _read_edges(path: Path, ids: Any) -> tuple[IntArray, FloatArray | None]:  # an array of strings
+    """(m, 2) node numbers, including loops and repeats, and (m,) weights, if there is a column with them."""
     import pandas as pd
 
     columns = _columns(path, ("source", "target"), ("weight",))
     table = read_table(path, columns, {"weight"} & set(columns))
-    if "weight" in columns and (table["weight"] != 1).any():
-        row = int(np.flatnonzero(table["weight"] != 1)[0])
+    weights = table["weight"].to_numpy(dtype=np.float64) if "weight" in columns else None
+    if weights is not None and (weights < 0).any():
+        row = int(np.flatnonzero(weights < 0)[0])
         raise ValueError(
-            f"line {line_of(path, row)} of {path} has weight {table['weight'].iloc[row]:g}, but edge weights "
-            "are not supported: remove the column weight"
+            f"line {line_of(path, row)} of {path} has weight {weights[row]:g}, but weights must not be negative: "
+            "remove the edge, or correct its weight"
         )
     ignored = [name for name in columns if name not in ("source", "target", "weight")]
     if ignored:
-        message = f"{path} has columns other than source and target, and they are ignored: {', '.join(ignored)}"
+        message = f"{path} has columns other than source, target and weight, and they are ignored: {', '.join(ignored)}"
         warnings.warn(message, UserWarning, stacklevel=4)
     index = pd.Index(ids)
     ends = np.stack([index.get_indexer(pd.Index(table[end])) for end in ("source", "target")], axis=1)
@@ -88,7 +91,7 @@ def _read_edges(path: Path, ids: Any) -> IntArray:  # an array of strings
             f"{table[('source', 'target')[end]].iloc[row]!r}, which is not an id in {NODES}: "
             "add the node there, or correct the edge (ids must match exactly)"
         )
-    return ends.astype(np.int64)
+    return ends.astype(np.int64), weights
 
 
 def _columns(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> list[str]:

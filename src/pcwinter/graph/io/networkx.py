@@ -13,7 +13,7 @@ from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.checks import one_of
 from pcwinter.graph.features import NORMALIZATIONS
 from pcwinter.graph.graph import Graph
-from pcwinter.graph.io.assemble import Named, Where, assemble, split_sets
+from pcwinter.graph.io.assemble import Named, Where, assemble, settings, split_sets
 
 
 def from_networkx(
@@ -23,24 +23,31 @@ def from_networkx(
     split: str = "split",
     features: str | Sequence[str] | None = None,
     normalize: str = "row",
+    directed: bool | None = None,
+    normalisation: str | None = None,
+    self_loop: float = 1.0,
+    setting: str | None = None,
 ) -> Graph:
     """Convert a NetworkX graph whose nodes have attributes for the class, the set and the features.
 
-    `graph` may be directed, and may be a multigraph; directions are ignored. `label` and `split` name the node
+    `graph` may be directed, and may be a multigraph. `label` and `split` name the node
     attributes that hold the class and the set (train, val or test; empty for neither). `features` is a list of
     attributes that are numbers, or the name of one that is a vector; None takes all attributes except `label` and
     `split`. `normalize` is "row", "standard" or "none", see `normalize_features`.
 
-    Ids are the nodes if all are integers, otherwise str(node). An edge may have weight 1 or no weight; other edge
-    attributes are ignored.
+    Ids are the nodes if all are integers, otherwise str(node). The edge attribute `weight` is the weight of an edge, 1
+    by default; other edge attributes are ignored. `directed`, `normalisation`, `self_loop` and `setting` are those of
+    `Graph`; by default, `directed` is as in `graph`, and the setting is inductive, with a warning if this cuts more
+    than half of the edges.
     """
     one_of("normalize", normalize, NORMALIZATIONS)
-    if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_multigraph")):
+    if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_multigraph", "is_directed")):
         raise ValueError(f"graph is of type {type(graph).__name__}, but from_networkx needs a NetworkX graph")
-    return _from_networkx(graph, "the NetworkX graph", label, split, features, normalize)
+    given = settings(directed, normalisation, self_loop, setting)
+    return _from_networkx(graph, "the NetworkX graph", label, split, features, normalize, given)
 
 
-def read_networkx(path: Path, gml: bool, normalize: str) -> Graph:
+def read_networkx(path: Path, gml: bool, normalize: str, given: Mapping[str, Any]) -> Graph:
     """The graph in a file. The class is the attribute `class`; in GraphML it may be `label`."""
     kind = "GML" if gml else "GraphML"
     try:
@@ -55,10 +62,10 @@ def read_networkx(path: Path, gml: bool, normalize: str) -> Graph:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{path} is damaged or not {kind} ({reason}): export it again as one {kind} graph") from error
     if not gml and not any("class" in attributes for _, attributes in graph.nodes(data=True)):
-        return _from_networkx(graph, str(path), "label", "split", None, normalize)
+        return _from_networkx(graph, str(path), "label", "split", None, normalize, given)
     for _, attributes in graph.nodes(data=True):
         attributes.pop("label", None)  # the name of the node in drawings
-    return _from_networkx(graph, str(path), "class", "split", None, normalize)
+    return _from_networkx(graph, str(path), "class", "split", None, normalize, given)
 
 
 def _read_graphml(nx: Any, path: Path) -> Any:
@@ -96,6 +103,7 @@ def _from_networkx(
     split: str,
     features: str | Sequence[str] | None,
     normalize: str,
+    given: Mapping[str, Any],
 ) -> Graph:
     nodes: list[Hashable] = list(graph.nodes)
     attributes: list[Mapping[str, Any]] = [graph.nodes[node] for node in nodes]
@@ -115,6 +123,7 @@ def _from_networkx(
         matrix = _columns(attributes, list(every if features is None else features), where)
     if matrix.shape[1] == 0:
         raise ValueError(f"{source} has no features: give every node attributes that are numbers")
+    edges, weights = _edges(graph, nodes, source)
     named = Named(
         source=source,
         where=where,
@@ -122,10 +131,12 @@ def _from_networkx(
         labels=np.array([_word(a.get(label), label, where, i) for i, a in enumerate(attributes)], dtype=object),
         sets=sets,
         features=matrix,
-        edges=_edges(graph, nodes, source),
+        edges=edges,
         called=f"attribute {label!r}",
+        weights=weights,
+        directed=bool(graph.is_directed()),
     )
-    return assemble(named, normalize)
+    return assemble(named, normalize, given)
 
 
 def _ids(nodes: list[Hashable]) -> NDArray[Any]:
@@ -134,18 +145,21 @@ def _ids(nodes: list[Hashable]) -> NDArray[Any]:
     return np.array([str(node) for node in nodes], dtype=object)
 
 
-def _edges(graph: Any, nodes: list[Hashable], source: str) -> IntArray:
-    """(m, 2) node numbers, including loops and repeats."""
+def _edges(graph: Any, nodes: list[Hashable], source: str) -> tuple[IntArray, FloatArray | None]:
+    """(m, 2) node numbers, including loops and repeats, and (m,) weights, if any edge has one."""
     number = {node: i for i, node in enumerate(nodes)}
-    pairs = []
-    for u, v, weight in graph.edges(data="weight", default=1):
-        if not (isinstance(weight, Real) and weight == 1):
+    pairs, weights, weighted = [], [], False
+    for u, v, attributes in graph.edges(data=True):
+        weight = attributes.get("weight", 1)
+        if not isinstance(weight, Real) or isinstance(weight, bool) or not 0 <= float(weight) < np.inf:
             raise ValueError(
-                f"{source} has weight {weight!r} on edge ({u!r}, {v!r}), but edge weights are not supported: "
-                "remove the attribute 'weight' from all edges"
+                f"{source} has weight {weight!r} on edge ({u!r}, {v!r}), expected a finite number that is not "
+                "negative: remove the edge, or correct its attribute 'weight'"
             )
         pairs.append((number[u], number[v]))
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        weights.append(float(weight))
+        weighted = weighted or "weight" in attributes
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2), np.array(weights) if weighted else None
 
 
 def _word(value: object, name: str, where: Where, node: int) -> str:

@@ -1,9 +1,10 @@
-"""An npz file in the gnn-benchmark layout -> Graph: CSR arrays adj_* and attr_*, labels, an optional split.
+"""An npz file -> Graph: CSR arrays adj_* and attr_*, as in gnn-benchmark, or features and edges; labels; a split.
 
 The file is not trusted: every index is checked, and pickles are never loaded.
 """
 
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -12,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pcwinter._util.arrays import IntArray, Sparse
+from pcwinter._util.arrays import FloatArray, IntArray, Sparse
 from pcwinter._util.checks import count
 from pcwinter.graph.graph import Graph, check_labels, check_nodes
 from pcwinter.graph.io.assemble import SETS, Named, assemble, mask
@@ -22,19 +23,24 @@ _NAMES = ("class_names", "node_names")
 _KNOWN = (
     *("adj_data", "adj_indices", "adj_indptr", "adj_shape"),
     *("attr_data", "attr_indices", "attr_indptr", "attr_shape", "attr_matrix"),
+    *("features", "edges", "weights", "directed"),
     *("labels", *_NAMES, *SETS, *(f"{name}_mask" for name in SETS)),
 )
 
 
-def read_archive(path: Path, normalize: str) -> Graph:
+def read_archive(path: Path, normalize: str, given: Mapping[str, Any]) -> Graph:
     """The graph in an npz file. If it has no split, one is drawn with seed 0, and a warning says so."""
     arrays = _read(path)
     try:
-        features = arrays["attr_matrix"] if "attr_matrix" in arrays else _csr(arrays, "attr")
+        dense = next((arrays[name] for name in ("attr_matrix", "features") if name in arrays), None)
+        features = _csr(arrays, "attr") if dense is None else dense
         n = features.shape[0] if features.ndim == 2 else 0
         if n == 0:
             raise ValueError(f"the features have shape {features.shape}, but must be (n, d), one row per node")
-        edges = _edges(arrays, n)
+        edges, weights = _edges(arrays, n)
+        directed = arrays.get("directed", np.array(False))
+        if directed.shape != () or directed.dtype.kind != "b":
+            raise ValueError(f"directed is of type {directed.dtype} and shape {directed.shape}, expected one boolean")
         labels = check_labels(_take(arrays, "labels"), n)
         sets = _sets(arrays, n)
         class_names = arrays["class_names"].tolist() if "class_names" in arrays else None
@@ -44,7 +50,7 @@ def read_archive(path: Path, normalize: str) -> Graph:
                 "name every class"
             )
         if sets is None:
-            sets = _draw(labels)
+            sets, given = _draw(labels), {**given, "setting": given["setting"] or "inductive"}
             message = (
                 f"{path} has no split, so one was drawn with seed 0: {PER_CLASS} training nodes per class, and a fifth "
                 "of all nodes each for val and test; add arrays train, val and test to choose your own"
@@ -60,8 +66,10 @@ def read_archive(path: Path, normalize: str) -> Graph:
         sets=sets,
         features=features,
         edges=edges,
+        weights=weights,
+        directed=bool(directed),
     )
-    return assemble(named, normalize, class_names)
+    return assemble(named, normalize, given, class_names)
 
 
 def _read(path: Path) -> dict[str, NDArray[Any]]:
@@ -98,7 +106,7 @@ def _take(arrays: dict[str, NDArray[Any]], name: str) -> NDArray[Any]:
     if name not in arrays:
         raise ValueError(
             f"there is no array {name}: the file needs labels, and data, indices, indptr and shape of two "
-            "SciPy csr_arrays, named adj_data, ..., attr_shape"
+            "SciPy csr_arrays, named adj_data, ..., attr_shape, or arrays features and edges"
         )
     return arrays[name]
 
@@ -125,22 +133,20 @@ def _csr(arrays: dict[str, NDArray[Any]], part: str) -> Sparse:
     return matrix
 
 
-def _edges(arrays: dict[str, NDArray[Any]], n: int) -> IntArray:
-    """(m, 2) row and column of every entry of the adjacency, which may be directed."""
+def _edges(arrays: dict[str, NDArray[Any]], n: int) -> tuple[IntArray, FloatArray | None]:
+    """(m, 2) row and column of every entry of the adjacency, which may be directed, and (m,) weights, if not all 1."""
+    if "weights" in arrays and "edges" not in arrays:
+        raise ValueError("there is an array weights, but no array edges that it belongs to: put weights into adj_data")
+    if "edges" in arrays:
+        return arrays["edges"], arrays.get("weights")
     matrix = _csr(arrays, "adj")
     if matrix.shape != (n, n):
         raise ValueError(
             f"the adjacency is {matrix.shape}, but features has {count(n, 'row')}: the adjacency must be ({n}, {n})"
         )
     entries = matrix.tocoo()
-    other = np.flatnonzero(entries.data != 1)
-    if other.size:
-        u, v, weight = entries.row[other[0]], entries.col[other[0]], entries.data[other[0]]
-        raise ValueError(
-            f"adj_data has {weight:g} for edge ({u}, {v}), but edge weights are not supported: "
-            "remove zeros with adjacency.eliminate_zeros(), then set all of adj_data to 1"
-        )
-    return np.stack([entries.row, entries.col], axis=1).astype(np.int64)
+    weights = None if (entries.data == 1).all() else entries.data
+    return np.stack([entries.row, entries.col], axis=1).astype(np.int64), weights
 
 
 def _sets(arrays: dict[str, NDArray[Any]], n: int) -> tuple[IntArray, IntArray, IntArray] | None:

@@ -1,5 +1,6 @@
 """PyTorch Geometric Data -> Graph. PyTorch itself is never imported."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,16 +9,31 @@ from numpy.typing import NDArray
 from pcwinter._util.checks import one_of
 from pcwinter.graph.features import NORMALIZATIONS
 from pcwinter.graph.graph import Graph, check_labels
-from pcwinter.graph.io.assemble import SETS, Named, assemble, mask
+from pcwinter.graph.io.assemble import SETS, Named, assemble, mask, settings
+
+WEIGHTS = ("edge_weight", "edge_attr")
 
 
-def from_pyg(data: Any, *, normalize: str = "row") -> Graph:  # a torch_geometric.data.Data, or similar
+def from_pyg(
+    data: Any,  # a torch_geometric.data.Data, or similar
+    *,
+    normalize: str = "row",
+    weight: str = "edge_weight",
+    directed: bool = False,
+    normalisation: str | None = None,
+    self_loop: float = 1.0,
+    setting: str | None = None,
+) -> Graph:
     """Convert a Data object of PyTorch Geometric. Nodes keep their numbers.
 
     `data` has the attributes x, y, edge_index, train_mask, val_mask and, optionally, test_mask. `y` is -1 for an
-    unknown class. Edge weights must be absent or 1. `normalize` is "row", "standard" or "none", see
-    `normalize_features`.
+    unknown class. `normalize` is "row", "standard" or "none", see `normalize_features`. `weight` names the attribute
+    with the weights of the edges, if there is one: "edge_weight", or "edge_attr" if that has one number for every edge.
+    `directed`, `normalisation`, `self_loop` and `setting` are those of `Graph`. Without `directed`, the two directions
+    of an edge must have equal weights. The default setting is inductive, with a warning if this cuts more than half of
+    the edges.
     """
+    one_of("weight", weight, WEIGHTS)
     one_of("normalize", normalize, NORMALIZATIONS)
     x, y, pairs = (_array(data, name) for name in ("x", "y", "edge_index"))
     if x.ndim != 2:
@@ -27,11 +43,20 @@ def from_pyg(data: Any, *, normalize: str = "row") -> Graph:  # a torch_geometri
         raise ValueError(
             f"data.edge_index is of type {pairs.dtype} and shape {pairs.shape}, but must be (2, m) integers"
         )
-    for name in ("edge_weight", "edge_attr"):
-        if getattr(data, name, None) is not None and (_array(data, name) != 1).any():
+    weights = None
+    if getattr(data, weight, None) is not None:
+        weights = _array(data, weight)
+        if weights.shape not in ((pairs.shape[1],), (pairs.shape[1], 1)) or weights.dtype.kind not in "biuf":
             raise ValueError(
-                f"data.{name} is not 1 everywhere, but edge weights are not supported: set data.{name} = None"
+                f"data.{weight} is of type {weights.dtype} and shape {weights.shape}, but must have one number for "
+                f"each of the {pairs.shape[1]} edges"
             )
+        weights = weights.astype(np.float64).ravel()
+    elif weight == "edge_attr":
+        raise ValueError("data has no edge_attr: set it, or leave weight out")
+    elif getattr(data, "edge_attr", None) is not None and (_array(data, "edge_attr") != 1).any():
+        message = "data.edge_attr is ignored: if it has the weights of the edges, pass weight='edge_attr'"
+        warnings.warn(message, UserWarning, stacklevel=2)
     missing = [name for name in SETS[:2] if getattr(data, f"{name}_mask", None) is None]
     if missing:
         raise ValueError(
@@ -57,8 +82,9 @@ def from_pyg(data: Any, *, normalize: str = "row") -> Graph:  # a torch_geometri
         features=x,
         edges=pairs.T,
         called="class in data.y",
+        weights=weights,
     )
-    return assemble(named, normalize)
+    return assemble(named, normalize, settings(directed, normalisation, self_loop, setting))
 
 
 def _array(data: Any, name: str) -> NDArray[Any]:
