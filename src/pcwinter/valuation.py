@@ -218,7 +218,7 @@ class Valuation:
     ) -> Values:
         game = self.game
         full, roots = game.utility(np.ones_like(self.tree.null)), game.utility(self.tree.depth == 0)
-        notes = _warnings(full, roots, game.constant_utility())
+        notes = _warnings(full, roots, game.constant_utility(), self.calibration)
         for note in notes:
             warnings.warn(note, stacklevel=4)
         return Values(
@@ -245,19 +245,21 @@ def prepare(
     *,
     max_players: int = MAX_PLAYERS,
     memory: int | None = None,
+    calibration: Calibration | None = None,
     began: float | None = None,
     stage: Stage = unheard,
 ) -> Valuation:
     """Build the tree and the game, and calibrate the head.
 
-    `memory` is in bytes; None sets no limit. `began` is when preparation began, by default now. `stage` is called with
-    what happens next.
+    `memory` is in bytes; None sets no limit. `calibration` is an earlier one that is used again. `began` is when
+    preparation began, by default now. `stage` is called with what happens next.
     """
+    request = request.of(graph)
     began = time.perf_counter() if began is None else began
     stage("preparing the game")
     tree = contribution_tree(graph, request.hops, max_players=max_players)
-    asked = (str(request.coalition), request.theta, request.empty)
-    game, head, calibration = graph_game(graph, tree, request.head or "ridge", request.metric, memory, *asked, stage)
+    asked = (str(request.coalition), request.theta, request.empty, calibration, stage)
+    game, head, calibration = graph_game(graph, tree, request.head or "ridge", request.metric, memory, *asked)
     sample = Sample(
         game,
         sampler(tree, request.orders, request.truncation, str(request.remainder)),
@@ -269,16 +271,24 @@ def prepare(
     return Valuation(graph, request, tree, game, head, calibration, sample, began, stage)
 
 
-def _warnings(full: float, roots: float, constant: float) -> tuple[str, ...]:
+def _warnings(full: float, roots: float, constant: float, calibration: Calibration | None) -> tuple[str, ...]:
     notes = []
+    fitted = "" if calibration else "leave out the head's parameters, so that they are calibrated, or "
     if full <= constant:
         notes.append(
             f"the model trained on everything scores {full:.4f} on the validation nodes, no better than always "
-            f"predicting the most frequent class ({constant:.4f}), so the values mean little: check features, labels "
-            "and split"
+            f"predicting the most frequent class ({constant:.4f}), so the values mean little: {fitted}"
+            "check features, labels and split, or try features='standard' (--features standard)"
         )
     if full < roots:
         notes.append(
-            f"the edges harm the model on the validation nodes: {full:.4f} with all of them, {roots:.4f} with none"
+            f"the edges harm the model on the validation nodes: {full:.4f} with all of them, {roots:.4f} with none; "
+            "try hops=1, or drop the edges of lowest value and value the graph again"
+        )
+    if calibration and calibration.edge:
+        named = " and ".join(f"{name} {getattr(calibration.head, name):g}" for name in calibration.edge)
+        notes.append(
+            f"calibration chose the end of its range ({named}): better parameters may lie beyond it, so compare the "
+            "values with those of other parameters, or try features='standard' (--features standard)"
         )
     return tuple(notes)

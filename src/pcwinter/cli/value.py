@@ -4,8 +4,7 @@ import shlex
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,9 +161,15 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 @click.option("--penalty", type=float, help="Ridge penalty; calibrated by default.")
 @click.option("--bias", type=float, help="Size of the ridge head's constant feature; calibrated by default.")
 @click.option("--temperature", type=float, help="Temperature of the ridge head's probabilities; calibrated by default.")
-@click.option("--learning-rate", type=float, help="Learning rate of the softmax head; by default as in the paper.")
-@click.option("--epochs", type=int, help="Epochs of the softmax head; by default as in the paper.")
-@click.option("--weight-decay", type=float, help="Weight decay of the softmax head; by default as in the paper.")
+@click.option(
+    "--learning-rate",
+    type=float,
+    help="Learning rate of the softmax head; calibrated by default, or 0.01 if one of the next two is given.",
+)
+@click.option("--epochs", type=int, help="Epochs of the softmax head; calibrated by default, or 200 as above.")
+@click.option(
+    "--weight-decay", type=float, help="Weight decay of the softmax head; calibrated by default, or 0.0005 as above."
+)
 @click.option(
     "--features",
     type=click.Choice(FEATURES),
@@ -202,7 +207,7 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
     before = recorded_game(out, resume=resume, preset=options["preset"])
     given = {field.name: options[field.name] for field in fields(Request) if field.name in options}
     Request(head=head, **given | {name: given[name] or known for name, known in before.items()})
-    make_head = _head(head, options)
+    made = _head(head, options)
     budget(options["memory"], whole_number("workers", options["workers"], 1))  # all checked before the graph is loaded
     limits = (options.pop(name) for name in ("permutations", "max_permutations", "tolerance", "max_seconds"))
     stop = choose(None, *limits)
@@ -229,7 +234,7 @@ def value(graph: str, out: Path, data: Path | None, features: str, resume: bool,
             notes=notes,
             loading=loading,
             resume=resume,
-            head=make_head(loaded),
+            head=made,
             stop=stop | display.interrupted,
             progress=display,
             **options,
@@ -284,8 +289,8 @@ def _load(graph: str, data: Path | None, features: str) -> "Graph":
     return read_graph(Path(graph), features=features)
 
 
-def _head(kind: str, options: dict[str, Any]) -> "Callable[[Graph], str | Ridge | Softmax]":
-    """A function that makes the head for a graph; removes the options of the head from `options`."""
+def _head(kind: str, options: dict[str, Any]) -> "str | Ridge | Softmax":
+    """The head; removes its options from `options`."""
     names = {
         "ridge": ("penalty", "bias", "temperature"),
         "softmax": ("learning_rate", "epochs", "weight_decay"),
@@ -303,11 +308,8 @@ def _head(kind: str, options: dict[str, Any]) -> "Callable[[Graph], str | Ridge 
                 f"--{name} belongs to the {head} head, but the head is {kind}: leave it out, or add --head {head}"
             )
     if not given[kind]:
-        return lambda graph: kind
+        return kind
     from pcwinter.heads.ridge.head import Ridge
-    from pcwinter.heads.softmax import softmax_for
+    from pcwinter.heads.softmax import Softmax
 
-    if kind == "ridge":
-        ridge = Ridge(**given[kind])
-        return lambda graph: ridge
-    return lambda graph: replace(softmax_for(graph), **given[kind])
+    return Ridge(**given[kind]) if kind == "ridge" else Softmax(**given[kind])
