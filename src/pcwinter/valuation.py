@@ -66,8 +66,8 @@ def value(
     - `head`: the classifier, "ridge" (closed form, the default) or "softmax" (the paper's), or a `Ridge` or `Softmax`.
     - `metric`: what is measured on the validation nodes, one of `METRICS`. "macro-f1" averages over the classes that
       occur among them.
-    - `coalition`: what a coalition is. "induced" (the paper's, the default) propagates on the edges that have joined;
-      "messages" weights the messages that have joined as the whole model does, so that everything is the model itself.
+    - `coalition`: what a coalition is. "messages" (the default) weights the messages that have joined as the whole
+      model does, so that everything is the model itself; "induced" (the paper's) propagates on the edges that joined.
     - `theta`: weights of the powers 0 to `hops` of the propagation, for "messages"; by default the last power alone.
     - `orders`: "dfs" (PC-Winter), "level", "precedence" or "free" (Shapley).
     - `truncation`: the share of children that join silently at each depth, such as (0.5, 0.7); none by default.

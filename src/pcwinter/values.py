@@ -22,7 +22,7 @@ from pcwinter.heads.softmax import Softmax, softmax_for
 if TYPE_CHECKING:
     import pandas as pd
 
-DEFAULTS = {"head": "ridge", "coalition": "induced", "remainder": "silent"}
+DEFAULTS = {"head": "ridge", "coalition": "messages", "remainder": "silent"}
 PRESETS = {
     "paper": {
         "head": "softmax",

@@ -69,15 +69,15 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 @click.option(
     "--coalition",
     type=click.Choice(COALITIONS),
-    show_default="induced",
-    help="Propagate on the edges that have joined, as the paper does, or average the messages that have joined.",
+    show_default="messages",
+    help="A coalition is a mean of the messages that have joined, or, as in the paper, a graph of the edges that have.",
 )
 @click.option(
     "--theta",
     default="",
     callback=_numbers,
     metavar="W0,...,WK",
-    help="Weights of the powers of the propagation, for --coalition messages; by default the last power alone.",
+    help="Weights of the powers of the propagation, for the message game; by default the last power alone.",
 )
 @click.option("--hops", type=int, default=2, show_default=True, help="Propagation steps, K.")
 @click.option(

@@ -49,8 +49,9 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
         raise ValueError(f"orders={study.orders} applies to the full ablation only, not to {asked}: leave it out")
     if name in COSTS and study.on != "test":
         raise ValueError(f"on={study.on!r} applies to experiments with curves only, not to {name}: leave it out")
-    if name == "counts" and study.head != "ridge":
-        raise ValueError(f"head={study.head!r} has no effect on counts, which computes no values: leave it out")
+    if name == "counts" and study.kind:
+        option = "preset" if study.preset else "head"
+        raise ValueError(f"{option}={study.kind!r} has no effect on counts, which computes no values: leave it out")
     if name == "counts" and study.max_seconds is not None:
         raise ValueError(f"max_seconds={study.max_seconds:g} has no effect on counts: leave it out")
     names = list(EXPERIMENTS) if name == "all" else [f"{name} {which}" if name == "drop-nodes" else name]
@@ -96,7 +97,7 @@ def _repeat(study: Study, experiment: str, seeds: int) -> str:
     files = write(outcome, study.out)
     parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
     parts += ["\n".join(outcome.notes)] if outcome.notes else []
-    verdict = verdicts([Tables(study.out, study.dataset, study.head)], experiment) if study.on == "test" else ""
+    verdict = verdicts([Tables(study.out, study.dataset, study.kind)], experiment) if study.on == "test" else ""
     parts += [verdict] if verdict else []
     if before > seeds:
         parts.append(

@@ -22,7 +22,7 @@ def graph_game(
     head: str | Ridge | Softmax = "ridge",
     metric: str = "accuracy",
     memory: int | None = None,
-    coalition: str = "induced",
+    coalition: str = "messages",
     theta: Sequence[float] = (),
     empty: str = "nothing",
     calibration: Calibration | None = None,
