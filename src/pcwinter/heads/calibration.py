@@ -56,9 +56,8 @@ class Calibration:
         """The calibration that `record` wrote, or that version 0.3.0 or earlier wrote."""
         kind = Ridge if "penalty" in record else Softmax
         head = kind(**{field.name: record[field.name] for field in fields(kind) if field.name in record})
-        return cls(
-            head, *(record.get(name) for name in ("explained", "close", "points")), tuple(record.get("edge", ()))
-        )
+        explained, close, points = (record.get(name) for name in ("explained", "close", "points"))
+        return cls(head, explained, close, points, tuple(record.get("edge", ())))
 
 
 def calibrate(problem: Problem, head: Ridge | None, *, tempered: bool = False) -> Calibration:
@@ -86,7 +85,7 @@ def calibrate(problem: Problem, head: Ridge | None, *, tempered: bool = False) -
 def _sets(problem: Problem, scale: float) -> list[IntArray]:
     """Sets of labelled nodes; their numbers change with the numbers of the nodes, and nothing else about them."""
     rows, z, labels = problem.complete, problem.rows, problem.labels
-    norms = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    norms: FloatArray = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     keys = [
         (np.bincount(labels, norms) / np.maximum(np.bincount(labels), 1))[labels],
         rows @ np.asarray(z.mean(axis=0)).ravel(),
