@@ -50,7 +50,7 @@ def converged(dataset: str) -> Result:
     seconds = time.perf_counter() - began
     tree = pw.contribution_tree(graph)
     assert values.calibration is not None
-    fixed = pw.Ridge(penalty=values.calibration.penalty, bias=values.calibration.bias)
+    fixed = values.calibration.head
     with_it: list[float] = []
     without: list[float] = []
     for _ in range(3):
@@ -76,7 +76,7 @@ def workers(dataset: str, orders: int = ORDERS, rounds: int = 3) -> Result:
     graph = pw.load(dataset)
     _, _, chosen = pw.graph_game(graph, pw.contribution_tree(graph))
     assert chosen is not None
-    head = pw.Ridge(penalty=chosen.penalty, bias=chosen.bias)
+    head = chosen.head
 
     def run(n: int, permutations: int) -> tuple[float, float]:
         """Seconds of the call, and orders per second after its first tenth."""

@@ -27,7 +27,8 @@ def growth(dataset: str) -> list[Result]:
     graph = pw.load(dataset)
     _, _, chosen = pw.graph_game(graph, pw.contribution_tree(graph))
     assert chosen is not None
-    head = pw.Ridge(penalty=chosen.penalty, bias=chosen.bias)
+    head = chosen.head
+    assert isinstance(head, pw.Ridge)
     changed: dict[str, Callable[[float], pw.Graph | None]] = {
         "validation nodes": lambda n: with_validation(graph, int(n)),
         "players": lambda share: with_edges(graph, share),

@@ -59,14 +59,17 @@ def peer(dataset: str, permutations: int, ours: int) -> Result:
     _, _, chosen = pw.graph_game(graph, pw.contribution_tree(graph))
     assert chosen is not None
     rows = rows_alone(graph)
-    head = pw.Ridge(penalty=chosen.penalty, bias=chosen.bias)
+    head = chosen.head
+    assert isinstance(head, pw.Ridge)
+    assert head.penalty is not None
+    assert head.bias is not None
     tree = pw.contribution_tree(rows, hops=1)
     game, title, _ = pw.graph_game(rows, tree, head)
     pw.estimate(game, pw.sampler(tree), pw.stopping.permutations(2), seed=1)  # compile
     began = time.perf_counter()
     mine = pw.estimate(game, pw.sampler(tree), pw.stopping.permutations(ours))
     seconds = time.perf_counter() - began
-    theirs = _ask_peer(rows, chosen.penalty, chosen.bias, permutations)
+    theirs = _ask_peer(rows, head.penalty, head.bias, permutations)
     values, stderr = np.array(theirs.pop("values")), np.array(theirs.pop("stderr"))
     gap = (mine.mean() - values) / np.hypot(mine.stderr(), stderr)
     return {

@@ -12,7 +12,7 @@ from pcwinter._util.files import replace_file
 from pcwinter.experiments.figures import draw
 from pcwinter.experiments.folder import STUDY, is_study
 from pcwinter.experiments.output import Row, file_name, markdown, read_table
-from pcwinter.experiments.verdicts import Tables, summary, verdicts
+from pcwinter.experiments.verdicts import KINDS, Tables, summary, verdicts
 from pcwinter.graph.io.datasets import DATASETS
 from reproduction.bands import bands_csv, read_bands, read_curves
 
@@ -30,10 +30,10 @@ TITLES = {
     "efficiency": "Time",
     "counts": "Players and visits",
 }
-EXPERIMENTS = {  # of both heads
-    f"{experiment}{head}": f"{title}{', softmax head' if head else ''}"
+EXPERIMENTS = {  # of all kinds
+    f"{experiment} {kind}".strip(): f"{title}{f', {KINDS[kind]}' if kind else ''}"
     for experiment, title in TITLES.items()
-    for head in ("", " softmax")
+    for kind in ("", *KINDS)
 }
 
 INTRODUCTION = """# Reproduction of the paper's experiments
@@ -103,8 +103,8 @@ def page_of(root: Path = ROOT) -> str:
     """The text of the page, from reproduction/results."""
     results = root / "reproduction" / "results"
     studies = [results / name for name in _studies(results)]
-    found = verdicts([Tables(study, study.name, head) for head in ("ridge", "softmax") for study in studies])
-    holds = markdown(_named(summary([Tables(study, study.name, "ridge") for study in studies])))
+    found = verdicts([Tables(study, study.name, kind) for kind in ("", *KINDS) for study in studies])
+    holds = markdown(_named(summary([Tables(study, study.name) for study in studies])))
     parts = [INTRODUCTION, holds, SUMMARY, METHODS, *_settings(studies)]
     parts += [f"## What agrees with the paper, and what does not\n\n{VERDICTS}\n\n{found}"]
     parts += [_experiment(root, experiment) for experiment in EXPERIMENTS if _studies(results, experiment)]
@@ -124,7 +124,7 @@ def _file(study: Path, experiment: str, kind: str) -> Path:
 def _keep(study: Path, place: Path) -> set[str]:
     """Copy the tables and notes of a study and the bands of its curves; returns the experiments with curves."""
     place.mkdir(parents=True, exist_ok=True)
-    files, drawn = [study / name for name in STUDY], set()
+    files, drawn = [study / name for name in STUDY.values()], set()
     for experiment in EXPERIMENTS:
         if not _file(study, experiment, TABLE).is_file():
             continue
@@ -151,7 +151,7 @@ def _named(rows: list[Row]) -> list[Row]:
 def _settings(studies: list[Path]) -> list[str]:
     """A table of the graphs and heads, if there are any."""
     rows: list[Row] = []
-    for file in STUDY:
+    for file in STUDY.values():
         for path in filter(Path.is_file, (study / file for study in studies)):
             found = json.loads(path.read_text(encoding="utf-8"))
             rows.append({name: _plain(value) for name, value in found.items() if name != "graph"})

@@ -1,5 +1,6 @@
 """The public graphs: counts of the paper, walks against the definition, the judge."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -203,19 +204,53 @@ def test_the_judge_on_cora(cora: pw.Graph) -> None:
     assert pw.judge(cora, training=sp.csr_array(cora.training.shape)) == pytest.approx(0.669, abs=0.002)
 
 
-def test_calibration_picks_what_ranks_well(data_dir: Path) -> None:
-    """The parameters that the prototypes of the design found to rank well, by agreement with softmax alone."""
-    good: dict[str, list[tuple[float, float]]] = {
-        "cora": [(10, 1), (10, 3), (3, 3)],
-        "citeseer": [(10, 1), (10, 3)],
-        "amazon-photo": [(0.1, 1), (0.1, 3)],
-    }
-    for name, choices in good.items():
-        graph = pw.load(name, data=data_dir)
-        _, _, chosen = pw.graph_game(graph, pw.contribution_tree(graph))
+def calibrated(graph: pw.Graph, coalition: str = "messages") -> pw.Ridge:
+    found = pw.graph_game(graph, pw.contribution_tree(graph), coalition=coalition)[2]
+    assert found is not None
+    assert not found.edge
+    assert isinstance(found.head, pw.Ridge)
+    return found.head
+
+
+def renumbered(graph: pw.Graph, seed: int) -> pw.Graph:
+    """The same graph with nodes and classes in another order, and all features multiplied by a number."""
+    rng = np.random.default_rng(seed)
+    place, names = rng.permutation(graph.n_nodes), rng.permutation(graph.n_classes)
+    back = np.argsort(place)
+    labels = np.where(graph.labels >= 0, names[graph.labels], -1)[back]
+    adjacency = sp.csr_array(graph.adjacency[back][:, back])
+    features = sp.csr_array(graph.features[back] * rng.uniform(0.1, 10))
+    return pw.Graph(adjacency, features, labels, *(place[part] for part in (graph.train, graph.val, graph.test)))
+
+
+@pytest.mark.parametrize("name", ["demo", "cora", "citeseer", "amazon-photo"])
+def test_calibration_does_not_depend_on_numbers_names_and_units(name: str, data_dir: Path) -> None:
+    graph = pw.load(name, data=data_dir)
+    for coalition in ("messages", "induced"):
+        expected = calibrated(graph, coalition)
+        for seed in range(10 if coalition == "messages" or name != "amazon-photo" else 2):
+            assert calibrated(renumbered(graph, seed), coalition) == expected
+
+
+@pytest.mark.parametrize(("name", "least"), [("amazon-photo", 0.87), ("amazon-computers", 0.76)])
+def test_arrays_of_ones_own_get_a_good_head(name: str, least: float, data_dir: Path) -> None:
+    """The name of a public graph must not matter, nor the numbers of its nodes."""
+    game = pw.graph_game(
+        own := renumbered(pw.load(name, data=data_dir), 0), pw.contribution_tree(own), coalition="messages"
+    )[0]
+    assert game.utility(np.ones(game.n_players, dtype=np.bool_)) >= least
+
+
+@pytest.mark.parametrize("name", ["demo", "cora"])
+def test_calibration_of_the_softmax_head_does_not_depend_on_them_either(name: str, data_dir: Path) -> None:
+    graph = pw.load(name, data=data_dir)
+    found = []
+    for one in (graph, renumbered(graph, 0), renumbered(graph, 1)):
+        chosen = pw.graph_game(one, pw.contribution_tree(one), "softmax", coalition="messages")[2]
         assert chosen is not None
-        assert (chosen.penalty, chosen.bias) in choices
-        assert chosen.agreement > 0.8
+        assert isinstance(chosen.head, pw.Softmax)
+        found.append(replace(chosen.head, scale=1.0))
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.filterwarnings("ignore:the edges harm")

@@ -18,7 +18,7 @@ from pcwinter.estimation.jobs import Pool
 from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.stopping import Progress, Rule, Stage, choose, stages, unheard
 from pcwinter.game.orders import Truncation, count_orders, every_order, sampler
-from pcwinter.game.problem import GraphGame, fitting
+from pcwinter.game.problem import GraphGame
 from pcwinter.game.tree import LEVELS, ContributionTree, contribution_tree
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.heads.calibration import Calibration
@@ -66,8 +66,8 @@ def value(
     - `head`: the classifier, "ridge" (closed form, the default) or "softmax" (the paper's), or a `Ridge` or `Softmax`.
     - `metric`: what is measured on the validation nodes, one of `METRICS`. "macro-f1" averages over the classes that
       occur among them.
-    - `coalition`: what a coalition is. "induced" (the paper's, the default) propagates on the edges that have joined;
-      "messages" weights the messages that have joined as the whole model does, so that everything is the model itself.
+    - `coalition`: what a coalition is. "messages" (the default) weights the messages that have joined as the whole
+      model does, so that everything is the model itself; "induced" (the paper's) propagates on the edges that joined.
     - `theta`: weights of the powers 0 to `hops` of the propagation, for "messages"; by default the last power alone.
     - `orders`: "dfs" (PC-Winter), "level", "precedence" or "free" (Shapley).
     - `truncation`: the share of children that join silently at each depth, such as (0.5, 0.7); none by default.
@@ -99,7 +99,7 @@ def value(
         preset=preset,
         head=head,
         metric=metric,
-        coalition=coalition if preset else fitting(graph, coalition),
+        coalition=coalition,
         theta=theta,
         orders=orders,
         truncation=truncation,
@@ -148,7 +148,7 @@ def exact_value(
         preset=preset,
         head=head,
         metric=metric,
-        coalition=coalition if preset else fitting(graph, coalition),
+        coalition=coalition,
         theta=theta,
         orders=orders,
         truncation=truncation,
@@ -218,7 +218,7 @@ class Valuation:
     ) -> Values:
         game = self.game
         full, roots = game.utility(np.ones_like(self.tree.null)), game.utility(self.tree.depth == 0)
-        notes = _warnings(full, roots, game.constant_utility())
+        notes = _warnings(full, roots, game.constant_utility(), self.calibration)
         for note in notes:
             warnings.warn(note, stacklevel=4)
         return Values(
@@ -245,19 +245,21 @@ def prepare(
     *,
     max_players: int = MAX_PLAYERS,
     memory: int | None = None,
+    calibration: Calibration | None = None,
     began: float | None = None,
     stage: Stage = unheard,
 ) -> Valuation:
     """Build the tree and the game, and calibrate the head.
 
-    `memory` is in bytes; None sets no limit. `began` is when preparation began, by default now. `stage` is called with
-    what happens next.
+    `memory` is in bytes; None sets no limit. `calibration` is an earlier one that is used again. `began` is when
+    preparation began, by default now. `stage` is called with what happens next.
     """
+    request = request.of(graph)
     began = time.perf_counter() if began is None else began
     stage("preparing the game")
     tree = contribution_tree(graph, request.hops, max_players=max_players)
-    asked = (str(request.coalition), request.theta, request.empty)
-    game, head, calibration = graph_game(graph, tree, request.head or "ridge", request.metric, memory, *asked, stage)
+    asked = (str(request.coalition), request.theta, request.empty, calibration, stage)
+    game, head, calibration = graph_game(graph, tree, request.head or "ridge", request.metric, memory, *asked)
     sample = Sample(
         game,
         sampler(tree, request.orders, request.truncation, str(request.remainder)),
@@ -269,16 +271,24 @@ def prepare(
     return Valuation(graph, request, tree, game, head, calibration, sample, began, stage)
 
 
-def _warnings(full: float, roots: float, constant: float) -> tuple[str, ...]:
+def _warnings(full: float, roots: float, constant: float, calibration: Calibration | None) -> tuple[str, ...]:
     notes = []
+    fitted = "" if calibration else "leave out the head's parameters, so that they are calibrated, or "
     if full <= constant:
         notes.append(
             f"the model trained on everything scores {full:.4f} on the validation nodes, no better than always "
-            f"predicting the most frequent class ({constant:.4f}), so the values mean little: check features, labels "
-            "and split"
+            f"predicting the most frequent class ({constant:.4f}), so the values mean little: {fitted}"
+            "check features, labels and split, or try features='standard' (--features standard)"
         )
     if full < roots:
         notes.append(
-            f"the edges harm the model on the validation nodes: {full:.4f} with all of them, {roots:.4f} with none"
+            f"the edges harm the model on the validation nodes: {full:.4f} with all of them, {roots:.4f} with none; "
+            "try hops=1, or drop the edges of lowest value and value the graph again"
+        )
+    if calibration and calibration.edge:
+        named = " and ".join(f"{name} {getattr(calibration.head, name):g}" for name in calibration.edge)
+        notes.append(
+            f"calibration chose the end of its range ({named}): better parameters may lie beyond it, so compare the "
+            "values with those of other parameters, or try features='standard' (--features standard)"
         )
     return tuple(notes)

@@ -1,7 +1,7 @@
 """Estimate -> Values: what every player, node and edge is worth, with standard errors and how the run ended."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +17,12 @@ from pcwinter.graph.graph import Graph
 from pcwinter.heads.calibration import Calibration
 from pcwinter.heads.graph_game import check_head
 from pcwinter.heads.ridge.head import Ridge
-from pcwinter.heads.softmax import Softmax
+from pcwinter.heads.softmax import Softmax, softmax_for
 
 if TYPE_CHECKING:
     import pandas as pd
 
-DEFAULTS = {"head": "ridge", "coalition": "induced", "remainder": "silent"}
+DEFAULTS = {"head": "ridge", "coalition": "messages", "remainder": "silent"}
 PRESETS = {
     "paper": {
         "head": "softmax",
@@ -85,6 +85,10 @@ class Request:
         object.__setattr__(self, "hops", hops)
         object.__setattr__(self, "bootstrap", bootstrap)
         object.__setattr__(self, "truncation", check_truncation(hops, self.orders, self.truncation))
+
+    def of(self, graph: Graph) -> "Request":
+        """The request for a graph: a preset means the paper's training settings for this graph."""
+        return self if self.preset is None else replace(self, preset=None, head=softmax_for(graph))
 
     def record(self) -> dict[str, Any]:
         """The request as plain strings and numbers, for run.json."""

@@ -14,7 +14,7 @@ from pcwinter.game.metrics import ACCURACY, METRICS
 from pcwinter.game.protocol import Order, marginals
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.ridge.head import Ridge
-from pcwinter.heads.softmax import Softmax, softmax_for
+from pcwinter.heads.softmax import Softmax
 from pcwinter.valuation import value
 
 Ints = npt.NDArray[np.int64]
@@ -233,19 +233,20 @@ def test_an_incomplete_head_is_calibrated() -> None:
 @pytest.mark.filterwarnings("ignore:the edges harm the model")
 def test_heads_are_those_of_value() -> None:
     graph = random_graph(3)
-    assert complete_head(graph, "softmax") == softmax_for(graph)
+    assert isinstance(complete_head(graph, "softmax"), Softmax)
     seven = Softmax(epochs=7)
     assert complete_head(graph, seven) is seven
     assert complete_head(graph, RIDGE) is RIDGE
     found = complete_head(graph, "ridge")
     used = value(graph, stop=stopping.permutations(1)).calibration
-    assert isinstance(found, Ridge)
     assert used is not None
-    assert (found.penalty, found.bias) == (used.penalty, used.bias)
+    assert found == used.head
     tempered = complete_head(graph, Ridge(penalty=10, bias=3), metric="log-likelihood")
     used = value(graph, head=Ridge(penalty=10, bias=3), metric="log-likelihood", permutations=1).calibration
     assert used is not None
-    assert tempered == Ridge(10, 3, used.temperature)
+    assert tempered == used.head
+    assert isinstance(tempered, Ridge)
+    assert (tempered.penalty, tempered.bias) == (10, 3)
     by_name = baselines.leave_one_out_nodes(graph, "ridge")
     np.testing.assert_array_equal(by_name.value, baselines.leave_one_out_nodes(graph, found).value)
     with pytest.raises(ValueError, match=r"head is 'mlp'.*ridge.*softmax"):

@@ -13,25 +13,25 @@ from stub_study import GRAPH
 def test_a_directory_belongs_to_one_graph(tmp_path: Path) -> None:
     first = {"head": "ridge", "graph": {"edges": "a", "split": "b"}}
     assert not is_study(tmp_path)
-    claim(tmp_path, STUDY[0], first)
+    claim(tmp_path, STUDY[""], first)
     assert is_study(tmp_path)
-    claim(tmp_path, STUDY[0], first | {"head": "other"})
+    claim(tmp_path, STUDY[""], first | {"head": "other"})
     with pytest.raises(ValueError, match=r"another graph, which differs in split: choose another directory"):
-        claim(tmp_path, STUDY[1], {"graph": {"edges": "a", "split": "c"}})
-    assert [path.name for path in tmp_path.iterdir()] == [STUDY[0]]
-    assert json.loads((tmp_path / STUDY[0]).read_text())["head"] == "other"
-    claim(tmp_path, STUDY[1], first)
-    assert json.loads((tmp_path / STUDY[1]).read_text()) == first
+        claim(tmp_path, STUDY["softmax"], {"graph": {"edges": "a", "split": "c"}})
+    assert [path.name for path in tmp_path.iterdir()] == [STUDY[""]]
+    assert json.loads((tmp_path / STUDY[""]).read_text())["head"] == "other"
+    claim(tmp_path, STUDY["softmax"], first)
+    assert json.loads((tmp_path / STUDY["softmax"]).read_text()) == first
 
 
 def test_a_study_of_an_earlier_version_has_no_hashes(tmp_path: Path) -> None:
-    (tmp_path / STUDY[0]).write_text('{"dataset": "cora"}')
-    claim(tmp_path, STUDY[0], {"graph": {"edges": "a"}})
-    assert "edges" in (tmp_path / STUDY[0]).read_text()
-    (tmp_path / STUDY[0]).write_text("precious")
+    (tmp_path / STUDY[""]).write_text('{"dataset": "cora"}')
+    claim(tmp_path, STUDY[""], {"graph": {"edges": "a"}})
+    assert "edges" in (tmp_path / STUDY[""]).read_text()
+    (tmp_path / STUDY[""]).write_text("precious")
     with pytest.raises(ValueError, match=r"study\.json is damaged: remove it"):
-        claim(tmp_path, STUDY[0], {"graph": {"edges": "a"}})
-    assert (tmp_path / STUDY[0]).read_text() == "precious"
+        claim(tmp_path, STUDY[""], {"graph": {"edges": "a"}})
+    assert (tmp_path / STUDY[""]).read_text() == "precious"
 
 
 def test_the_name_of_ones_own_graph(tmp_path: Path) -> None:

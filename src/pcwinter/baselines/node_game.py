@@ -14,14 +14,13 @@ from pcwinter._util.checks import whole_number
 from pcwinter._util.compiled import compiled
 from pcwinter.baselines.node_rows import Place, Rows, add, empty_rows, scores_of
 from pcwinter.game.metrics import TIE, Metric, class_ends, find_metric, measure, whole
-from pcwinter.game.problem import fitting
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import Scaling, propagate, propagate_to
-from pcwinter.heads.graph_game import graph_game
+from pcwinter.heads.graph_game import check_head, complete, graph_game
 from pcwinter.heads.ridge.head import CHUNK, Ridge, inverse_norm, solve
-from pcwinter.heads.softmax import Softmax, fit_scores, softmax_for
+from pcwinter.heads.softmax import Softmax, fit_scores
 
 PATIENCE = 5  # consecutive steps within the tolerance before a walk is truncated
 
@@ -246,14 +245,16 @@ def _vectors(features: Sparse, validation: Sparse) -> FloatArray:
 
 
 def complete_head(
-    graph: Graph, head: str | Ridge | Softmax, hops: int = 2, metric: str = "accuracy"
+    graph: Graph, head: str | Ridge | Softmax, hops: int = 2, metric: str = "accuracy", coalition: str = "messages"
 ) -> Ridge | Softmax:
-    """The head with all parameters that the metric needs; missing ones are calibrated, as for PC-Winter."""
-    if isinstance(head, Softmax) or head == "softmax":
-        return head if isinstance(head, Softmax) else softmax_for(graph)
-    if isinstance(head, Ridge) and head.complete(find_metric(metric).tempered):
-        return head
-    tree, coalition = contribution_tree(graph, hops), fitting(graph, None) or "induced"
-    _, _, found = graph_game(graph, tree, head, metric, coalition=coalition)  # raises an error if it is not a head
-    assert found is not None
-    return Ridge(found.penalty, found.bias, found.temperature)
+    """The head with all parameters that the metric needs; missing ones are calibrated, as for PC-Winter.
+
+    `coalition` is the game of PC-Winter, "induced" or "messages".
+    """
+    checked = check_head(head)
+    if not complete(checked, find_metric(metric)):
+        _, _, found = graph_game(graph, contribution_tree(graph, hops), checked, metric, coalition=coalition)
+        assert found is not None
+        return found.head
+    assert not isinstance(checked, str)
+    return checked

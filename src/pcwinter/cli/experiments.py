@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcwinter.cli.choices import (
-    DATASETS,
-    EXPERIMENTS,
-    FEATURES,
-    ON,
-    PARTS,
-    RUN,
-    WHICH,
-    at_home,
-    data_option,
-)
+from pcwinter.cli.choices import DATASETS, EXPERIMENTS, FEATURES, ON, PARTS, PRESETS, RUN, WHICH, at_home, data_option
 from pcwinter.cli.graphs import given_settings, graph_options, public_graph, remaining_option
 
 if TYPE_CHECKING:
@@ -59,10 +49,10 @@ features_option = click.option(
 @click.option(
     "--head",
     type=click.Choice(("ridge", "softmax")),
-    default="ridge",
-    show_default=True,
+    show_default="ridge",
     help="Head of the values; rankings are always scored with the softmax head.",
 )
+@click.option("--preset", type=click.Choice(PRESETS), help="paper: the paper's game with its softmax head.")
 @click.option(
     "--on",
     type=click.Choice(PARTS),

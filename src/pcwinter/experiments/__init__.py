@@ -50,8 +50,9 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
     if name in COSTS and (study.on != "test" or study.remaining):
         given = "remaining=True" if study.on == "test" else f"on={study.on!r}"
         raise ValueError(f"{given} applies to experiments with curves only, not to {name}: leave it out")
-    if name == "counts" and study.head != "ridge":
-        raise ValueError(f"head={study.head!r} has no effect on counts, which computes no values: leave it out")
+    if name == "counts" and study.kind:
+        option = "preset" if study.preset else "head"
+        raise ValueError(f"{option}={study.kind!r} has no effect on counts, which computes no values: leave it out")
     if name == "counts" and study.max_seconds is not None:
         raise ValueError(f"max_seconds={study.max_seconds:g} has no effect on counts: leave it out")
     names = list(EXPERIMENTS) if name == "all" else [f"{name} {which}" if name == "drop-nodes" else name]
@@ -98,7 +99,7 @@ def _repeat(study: Study, experiment: str, seeds: int) -> str:
     parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
     parts += ["\n".join(outcome.notes)] if outcome.notes else []
     usual = study.on == "test" and not study.remaining
-    verdict = verdicts([Tables(study.out, study.dataset, study.head)], experiment) if usual else ""
+    verdict = verdicts([Tables(study.out, study.dataset, study.kind)], experiment) if usual else ""
     parts += [verdict] if verdict else []
     if before > seeds:
         parts.append(

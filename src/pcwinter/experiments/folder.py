@@ -11,16 +11,16 @@ from pcwinter._util.files import AGAIN, lock, replace_file, temporary_name
 from pcwinter.graph.graph import Graph
 from pcwinter.runs.directory import fingerprint
 
-STUDY = ("study.json", "study-softmax.json")  # the settings of a study, by head
+STUDY = {kind: f"study{'-' * bool(kind)}{kind}.json" for kind in ("", "softmax", "paper")}  # settings of a study
 OURS = {
     *("runs", "rankings", "curves", "curves-on-validation", "curves-on-choice"),
-    *(temporary_name(Path(name)).name for name in STUDY),
+    *(temporary_name(Path(name)).name for name in STUDY.values()),
 }
 
 
 def is_study(folder: Path) -> bool:
     """Whether the folder contains a study."""
-    return any((folder / name).is_file() for name in STUDY)
+    return any((folder / name).is_file() for name in STUDY.values())
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def claim(folder: Path, name: str, settings: dict[str, Any]) -> None:
     strange = {path.name for path in folder.iterdir()} - OURS
     if strange and not is_study(folder):
         raise FileExistsError(f"{folder} contains {min(strange)} but no study: choose another directory")
-    for path in filter(Path.is_file, (folder / file for file in STUDY)):
+    for path in filter(Path.is_file, (folder / file for file in STUDY.values())):
         before, now = _graph_of(path), settings["graph"]
         differ = [part for part in {**before, **now} if before and before.get(part) != now.get(part)]
         if differ:

@@ -39,10 +39,10 @@ from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.io.datasets import DATASETS, load
 from pcwinter.graph.splits import choice_split, fresh_split
 from pcwinter.heads.ridge.head import Ridge
-from pcwinter.heads.softmax import Softmax
+from pcwinter.heads.softmax import Softmax, softmax_for
 from pcwinter.runs.checkpoints import Checkpoints
 from pcwinter.runs.directory import BITS, run
-from pcwinter.values import Values
+from pcwinter.values import PRESETS, Values
 
 QUICK = 20  # orders of a quick valuation
 LONG = 5  # seconds: longer steps are reported
@@ -66,6 +66,7 @@ class Study:
     graph: Graph
     out: Path
     head: str = "ridge"
+    preset: str | None = None  # "paper" for the paper's game and head
     truncation: tuple[float, ...] = ()
     hops: int = 2
     workers: int = 1
@@ -89,7 +90,12 @@ class Study:
     @cached_property
     def parameters(self) -> Ridge | Softmax:
         """The calibrated head, which all methods share."""
-        return complete_head(self.graph, self.head, self.hops)
+        return softmax_for(self.graph) if self.preset else complete_head(self.graph, self.head, self.hops)
+
+    @property
+    def kind(self) -> str:
+        """The preset, or the head if it is not ridge: part of the names of files, and of titles."""
+        return self.preset or ("" if self.head == "ridge" else self.head)
 
     @cached_property
     def fingerprint(self) -> dict[str, str]:
@@ -102,13 +108,12 @@ class Study:
         return sha256(json.dumps([self.fingerprint, LEVELS]).encode()).hexdigest()[:8]
 
     def title(self, experiment: str, *, judged: bool = True) -> str:
-        """The title of an outcome of an `experiment`; the ridge head and the test graph are not mentioned.
+        """The title of an outcome of an `experiment`; the usual game and head and the test graph are not mentioned.
 
         `judged` says whether the outcome was scored on a graph.
         """
-        head = "" if self.head == "ridge" else self.head
         where = [_where(self.on), "remaining" if self.remaining else ""] if judged else []
-        return " ".join(part for part in (self.dataset, experiment, head, *where) if part)
+        return " ".join(part for part in (self.dataset, experiment, self.kind, *where) if part)
 
     def axis(self, steps: str, *, fresh: bool = False) -> str:
         """The label of the x axis. On `fresh` splits, it shows the share of the `steps`: their number differs."""
@@ -122,7 +127,7 @@ class Study:
     @property
     def enough(self) -> int:
         """The default number of seeds. On Cora a mean over three seeds varies by 0.003, and ten seeds are cheap."""
-        return 3 if self.quick or self.head == "softmax" or self.graph.n_nodes > MANY else 10
+        return 3 if self.quick or self.kind or self.graph.n_nodes > MANY else 10
 
     def say(self, sentence: str) -> None:
         """Show the user a `sentence` about the progress."""
@@ -138,12 +143,13 @@ class Study:
             "training edges": graph.count_edges(graph.training),
             "labelled": len(graph.train),
             "head": self.settings,
+            "game": "induced, remainder to nobody" if self.preset else "messages, remainder to silent players",
             "truncation": list(self.truncation),
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
             "graph": parts_of(graph),
         }
-        claim(self.out, STUDY[self.head != "ridge"], settings)
+        claim(self.out, STUDY[self.kind], settings)
 
     def fresh(self, seed: int) -> "Study":
         """The same study on a new random split, drawn with `seed`; its results are stored in the same directory.
@@ -194,7 +200,10 @@ class Study:
         ratios = ratios if orders == "dfs" else ()
         if permutations is None and self.quick:
             permutations = QUICK
-        key = file_name(self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}")
+        game: dict[str, Any] = {"preset": self.preset} if self.preset else {"head": self.parameters}
+        key = file_name(
+            self.kind or self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}"
+        )
         if self._last and self._last[0] == key:
             return self._last[1]
         stop = choose(None, permutations, None, None, self.max_seconds)
@@ -204,11 +213,10 @@ class Study:
                 self.out / "runs" / file_name(key, self._kind),
                 name=self.dataset,
                 resume=True,
-                head=self.parameters if isinstance(self.parameters, Ridge) else "softmax",
+                **game,
                 hops=self.hops,
                 orders=orders,
                 truncation=ratios,
-                remainder="nobody",  # as in the paper, and in the published results
                 stop=stop | display.interrupted,
                 seed=seed,
                 workers=self.workers,
@@ -240,11 +248,11 @@ class Study:
             rule, budget = evaluations(most), f"{most} evaluations"
         elif time_limit is not None:
             rule, budget = seconds(time_limit), f"{time_limit} s"
-        about = file_name(self.head, budget, f"seed {seed}")
+        about = file_name(self.kind or self.head, budget, f"seed {seed}")
         short = budget if time_limit is None or most is not None else f"{float(f'{time_limit:.3g}'):g} s"
 
         def make() -> Ranking:
-            called = file_name("data-shapley", self.head, short, f"seed {seed}", self._bound, self.split)
+            called = file_name("data-shapley", self.kind or self.head, short, f"seed {seed}", self._bound, self.split)
             folder = self.out / "runs" / called
             folder.mkdir(parents=True, exist_ok=True)
             checkpoints = Checkpoints(folder, self._about(about))
@@ -280,7 +288,7 @@ class Study:
 
     def baseline(self, method: str, seed: int) -> Ranking:
         """A baseline without sampling: `method` is its name, and `seed` is used by random values only."""
-        graph, hops, helpers = self.graph, self.hops, self._helpers(long=self.head == "softmax")
+        graph, hops, helpers = self.graph, self.hops, self._helpers(long=isinstance(self.parameters, Softmax))
         makers: dict[str, Callable[[], Ranking]] = {
             "random": lambda: random_nodes(graph, hops=hops, seed=seed),
             "degree": lambda: degree(graph, hops=hops),
@@ -342,13 +350,13 @@ class Study:
         self.say(f"{what}: {status} {took:.1f} s")
 
     def _about(self, *parts: object) -> str:
-        asked = (self.hops, self.truncation, self.quick, self.max_seconds)
+        asked = (self.hops, self.truncation, self.preset, self.quick, self.max_seconds)
         settings = (self.fingerprint, repr(self.parameters), asked, parts)
         return sha256(json.dumps(settings, default=str).encode()).hexdigest()
 
     def _once(self, method: str, seed: int, make: Callable[[], Ranking], *parts: object) -> Ranking:
         """The ranking from memory or from disk, or a new one, which is then stored."""
-        key = file_name(self.head, method, f"seed {seed}", self._about(method, seed, *parts)[:12])
+        key = file_name(self.kind or self.head, method, f"seed {seed}", self._about(method, seed, *parts)[:12])
         if key not in self._known:
             path = self.out / "rankings" / f"{key}.json"
             found = kept(path)
@@ -387,7 +395,8 @@ def open_study(
     *,
     graph: Graph | None = None,
     data: str | PathLike[str] | None = None,
-    head: str = "ridge",
+    head: str | None = None,
+    preset: str | None = None,
     workers: int = 1,
     quick: bool = False,
     max_seconds: float | None = None,
@@ -402,7 +411,8 @@ def open_study(
     - `out`: the directory of the results; an interrupted study continues there, if the graph is the same.
     - `graph`: your own graph. Its tables have no numbers of the paper, and its softmax head has the default parameters.
     - `data`: the folder with the files of the public graphs, as in `load`.
-    - `head`: the head of the values, "ridge" or "softmax".
+    - `head`: the head of the values, "ridge" (the default) or "softmax".
+    - `preset`: "paper" for the paper's game with its softmax head.
     - `workers`: number of processes; it changes only the time.
     - `quick`: use only 20 orders and 11 points, as a first test.
     - `max_seconds`: limit on the time of every sampled valuation, including preparation.
@@ -423,14 +433,19 @@ def open_study(
         hint = did_you_mean(dataset, DATASETS) or f": choose one of {', '.join(DATASETS)}"
         raise ValueError(f"there is no dataset {dataset!r}{hint}")
     one_of("on", on, PARTS)
-    one_of("head", head, ("ridge", "softmax"))
+    if preset is not None:
+        one_of("preset", preset, PRESETS)
+        if head is not None:
+            raise ValueError(f"preset={preset!r} includes the head, but head is {head!r}: leave one of them out")
+    head = one_of("head", head or "ridge", ("ridge", "softmax"))
     graph = load(dataset, data=data) if graph is None else graph
     check_remaining(graph, remaining)
     return Study(
         dataset=dataset,
         graph=graph,
         out=Path(out),
-        head=head,
+        head="softmax" if preset else head,
+        preset=preset,
         truncation=known.truncation if known else (),
         workers=whole_number("workers", workers, 1),
         quick=quick,

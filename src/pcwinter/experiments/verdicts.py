@@ -19,24 +19,26 @@ PLAIN = ("leave-one-out", "degree", "random")  # of the paper
 SHOWN = ("PC-Winter (own)", "PC-Winter (path)", "Data Shapley")
 
 
+KINDS = {"softmax": "softmax head", "paper": "paper's preset"}
+
+
 class Tables(NamedTuple):
-    """The tables of one dataset and head."""
+    """The tables of one dataset, of the usual game and head or of another `kind`, "softmax" or "paper"."""
 
     folder: Path
     dataset: str
-    head: str
+    kind: str = ""
 
     def table(self, experiment: str, *, fair: bool = False) -> Table:
         """A table by method, or by budget and method; empty if the experiment was not run."""
-        head = "" if self.head == "ridge" else self.head
-        name = file_name(self.dataset, experiment, head, "fair" if fair else "")
+        name = file_name(self.dataset, experiment, self.kind, "fair" if fair else "")
         path = self.folder / f"{name}.table.csv"
         return {f"{row['budget']} {row['method']}" if fair else row["method"]: row for row in read_table(path)}
 
     @property
     def title(self) -> str:
         """The beginning of a sentence about these tables."""
-        return self.dataset if self.head == "ridge" else f"{self.dataset}, {self.head} head"
+        return f"{self.dataset}, {KINDS[self.kind]}" if self.kind else self.dataset
 
 
 class Finding(NamedTuple):
@@ -291,7 +293,7 @@ def _time(study: Tables) -> Iterator[Finding]:
         said.append(f"{method} {row['orders']:.0f} orders, {row['seconds in total']:.1f} s{paper}{limit}")
     verdict = _quicker(table, "")
     yield Finding(f"{verdict} ({'; '.join(said)})", (verdict,))
-    if "PC-Winter, softmax" in table and not study._replace(head="softmax").table("efficiency"):
+    if "PC-Winter, softmax" in table and not study._replace(kind="softmax").table("efficiency"):
         yield Finding(f"{_quicker(table, ', softmax')} with softmax models")
 
 

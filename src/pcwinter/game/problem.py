@@ -131,11 +131,6 @@ def make_problem(
     )
 
 
-def fitting(graph: Graph, coalition: str | None) -> str | None:
-    """The coalition that was asked for; if none was, "messages" for a graph without an induced game."""
-    return "messages" if coalition is None and refuses_induced(graph) else coalition
-
-
 def refuses_induced(graph: Graph) -> str:
     """The property of the graph for which the induced game is not defined, or nothing."""
     if graph.directed:

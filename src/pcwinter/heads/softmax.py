@@ -35,20 +35,22 @@ class Softmax:
     """The paper's head: a linear softmax classifier, trained for every coalition by full-batch Adam.
 
     `learning_rate` and `epochs` are the step size and the number of steps of Adam. `weight_decay` times the weights is
-    added to the gradient.
+    added to the gradient. All rows are multiplied by `scale`, because Adam depends on their size.
     """
 
     learning_rate: float = 0.01
     epochs: int = 200
     weight_decay: float = 5e-4
+    scale: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "learning_rate", number("learning_rate", self.learning_rate))
         object.__setattr__(self, "epochs", whole_number("epochs", self.epochs, 1))
         object.__setattr__(self, "weight_decay", number("weight_decay", self.weight_decay, zero=True))
+        object.__setattr__(self, "scale", number("scale", self.scale))
 
 
-PAPER = {  # the paper's parameters, where they differ from the defaults
+PAPER = {  # the paper's parameters, where they differ from the defaults of `Softmax`
     "amazon-photo": Softmax(learning_rate=0.1, epochs=200, weight_decay=0.0),
     "amazon-computers": Softmax(learning_rate=0.1, epochs=200, weight_decay=0.0),
     "coauthor-physics": Softmax(learning_rate=0.01, epochs=30, weight_decay=5e-4),
@@ -56,7 +58,7 @@ PAPER = {  # the paper's parameters, where they differ from the defaults
 
 
 def softmax_for(graph: Graph) -> Softmax:
-    """The paper's parameters for the public graph called `graph.name`; the defaults for any other graph."""
+    """The paper's parameters for the public graph called `graph.name`; those of Cora for any other graph."""
     return PAPER.get(graph.name, Softmax())
 
 
@@ -64,6 +66,8 @@ def fit_scores(
     rows: Sparse, labels: IntArray, members: list[IntArray], n_classes: int, head: Softmax, z: Sparse
 ) -> FloatArray:
     """(e, c, v) class-major scores of e models on `z`; model i is trained on the rows `members[i]` of `rows`."""
+    if head.scale != 1:
+        rows, z = sp.csr_array(rows * head.scale), sp.csr_array(z * head.scale)
     return scores(train(rows, labels, members, n_classes, head.learning_rate, head.epochs, head.weight_decay), z)
 
 

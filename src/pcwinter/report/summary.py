@@ -121,7 +121,14 @@ def settings(run: Run) -> str:
         "sampling, in seconds": f"{story['seconds']:.2f}",
         **{f"limit: {name.replace('_', ' ')}": limit for name, limit in limits(run).items()},
     }
-    head = {"head": story["head"], **(story["calibration"] or {})}
+    found = dict(story["calibration"] or {})
+    close, points, explained = (found.pop(name, None) for name in ("close", "points", "explained"))
+    head = {"head": story["head"], **{name.replace("_", " "): entry for name, entry in found.items()}}
+    if points:
+        head |= {
+            "share of the classes that its scores explain": explained,
+            "settings as good, within one standard error": f"{close} of {points}",
+        }
     parts = {"Settings": story["asked"], "Head": head, "Graph": counts, "Work": work, "Versions": story["versions"]}
     return "".join(_table(name, entries) for name, entries in parts.items())
 

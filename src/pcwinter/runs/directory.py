@@ -33,10 +33,12 @@ from pcwinter.estimation.estimator import BLOCK, NOT_MET, Checkpoint, State
 from pcwinter.estimation.jobs import Pool
 from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.stopping import Progress, Rule, choose, stages
+from pcwinter.game.metrics import find_metric
 from pcwinter.game.orders import Truncation
-from pcwinter.game.problem import fitting
 from pcwinter.game.tree import LEVELS
 from pcwinter.graph.graph import Graph, check_graph
+from pcwinter.heads.calibration import Calibration
+from pcwinter.heads.graph_game import check_head, complete
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax, softmax_for
 from pcwinter.runs.checkpoints import NAMES, Checkpoints
@@ -47,7 +49,8 @@ from pcwinter.values import Request, Values
 PACKAGES = ("pcwinter", "numpy", "scipy", "numba", "pandas")
 BITS = ("pcwinter", "numpy", "scipy", "numba")  # other versions of these may give different bits
 RESULTS = ("nodes.csv", "edges.csv", "players.npz")
-SAME_BITS = ("0.1.0", "0.2.0", "0.3.0")  # versions whose runs go on in this one, in the game that they began
+OLD = ("0.1.0", "0.2.0", "0.3.0")  # versions that calibrated heads in another way, if at all
+SAME_BITS = (*OLD, "0.4.0")  # versions whose runs go on in this one, in the game and with the head that they began
 SHARE = 0.05  # share of the time that checkpoints may take
 LONGEST = 10.0  # seconds after which a checkpoint is saved regardless of SHARE
 
@@ -72,6 +75,7 @@ class Directory:
         self.made: list[Path] = []
         self.handle, self.mine = -1, False
         self.done = 0  # number of orders in the results that the directory holds
+        self.calibration: Calibration | None = None  # of the run that the directory holds, and then of this one
 
     def __enter__(self) -> "Directory":
         check_directory(self.out, resume=self.resume)
@@ -99,7 +103,9 @@ class Directory:
             return None
         record = read_story(self.out)
         there = _identity(record["asked"], record["data"], record["versions"])
-        ours, theirs = ({**self._unsaid(one), **one} for one in (here, there))
+        old = record["versions"].get("pcwinter") in OLD
+        recipe = asdict(softmax_for(self.graph)) if old and there["head"] == "softmax" else {}
+        ours, theirs = ({**unsaid(one), **recipe, **one} for one in (here, there))
         differences = [
             f"{name} is {_word(theirs.get(name))} there and {_word(ours.get(name))} here"
             for name in {**theirs, **ours}
@@ -107,12 +113,13 @@ class Directory:
         ]
         if differences:
             raise ValueError(f"{self.out} holds another run ({'; '.join(differences)}): choose another directory")
+        self.done = int(record.get("permutations", 0))
+        self.calibration = self._calibration(record, old)
         found, complaints = self.checkpoints.load(_hash(there))
         if any(one.levels.keys() != {"player", *LEVELS} for one in (found.tallies if found else ())):
             raise ValueError(f"{self.out} holds a run of another version of pcwinter: choose another directory")
         if any(one.detail.keys() != one.squares.keys() for one in (found.tallies if found else ())):
             found, complaints = None, ["The checkpoints are of an older version and lack sums of the bootstrap."]
-        self.done = int(record.get("permutations", 0))
         if (limit := stop.get("permutations", self.done)) < self.done:
             raise ValueError(
                 f"{self.out} already holds the results of {count(self.done, 'order')}, "
@@ -133,9 +140,18 @@ class Directory:
         """The request, and how the graph is read, where that is not as usual."""
         return {**self.request.record(), **self.graph.settings}
 
-    def _unsaid(self, identity: Mapping[str, object]) -> dict[str, Any]:
-        """Settings that 0.1.0 did not record: the game, and parameters of the softmax head that were not given."""
-        return {**unsaid(identity), **(asdict(softmax_for(self.graph)) if identity["head"] == "softmax" else {})}
+    def _calibration(self, record: Mapping[str, Any], old: bool) -> Calibration | None:
+        """The calibration of the run in the directory, so that it goes on with the same head."""
+        if record.get("calibration"):
+            return Calibration.read(record["calibration"])
+        if old and record["asked"]["head"] == "softmax":
+            return Calibration(softmax_for(self.graph))
+        if old and self.done == 0 and not complete(check_head(self.request.head), find_metric(self.request.metric)):
+            raise ValueError(
+                f"{self.out} holds an unfinished run of version {record['versions']['pcwinter']}, which did not record "
+                "how it calibrated the head: finish it with that version, or choose another directory"
+            )
+        return None
 
     def keep(self, state: State) -> None:
         """Save the state now, or leave it to a later block."""
@@ -152,7 +168,9 @@ class Directory:
         state, self.latest = self.latest, None
         began = time.perf_counter()
         if not (self.out / "run.json").exists():
-            self._write_record({"status": "Not finished.", "permutations": 0})
+            found = self.calibration
+            begun = {"status": "Not finished.", "permutations": 0, "calibration": found.record() if found else None}
+            self._write_record(begun)
         self.checkpoints.save(state.checkpoint)
         self.saved_at = time.perf_counter()
         self.cost = self.saved_at - began
@@ -266,7 +284,7 @@ def run(
         preset=preset,
         head=head,
         metric=metric,
-        coalition=coalition or before.get("coalition") or (None if preset else fitting(graph, None)),
+        coalition=coalition or before.get("coalition"),
         theta=theta,
         orders=orders,
         truncation=truncation,
@@ -275,6 +293,7 @@ def run(
         seed=seed,
         bootstrap=bootstrap,
     )
+    request = request.of(graph)
     function("progress", progress, "progress(now)")
     room = budget(memory, workers if isinstance(workers, int) and workers > 0 else 1)
     called = _name(graph.name if name is None else name, notes)
@@ -282,7 +301,16 @@ def run(
         begin = directory.begin(request, rule.settings)
         with one_thread(), open_pool(workers) as pool:  # processes start while the game is prepared
             stage = stages(progress)
-            valuation = prepare(graph, request, max_players=max_players, memory=room, began=began, stage=stage)
+            valuation = prepare(
+                graph,
+                request,
+                max_players=max_players,
+                memory=room,
+                calibration=directory.calibration,
+                began=began,
+                stage=stage,
+            )
+            directory.calibration = valuation.calibration
             with closing(valuation.states(rule, pool, begin)) as found:
                 for state in found:
                     directory.keep(state)
@@ -332,7 +360,7 @@ def _results(values: Values) -> dict[str, Any]:
     return {
         "status": values.status,
         "head": values.head,
-        "calibration": asdict(values.calibration) if values.calibration else None,
+        "calibration": values.calibration.record() if values.calibration else None,
         "n_players": values.tree.n_players,
         "permutations": done.orders,
         "visited": done.visited,

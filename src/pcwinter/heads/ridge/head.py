@@ -34,8 +34,22 @@ from pcwinter.heads.ridge.interleaved import BLOCK, block_size, walk_rows
 
 CHUNK = 128  # validation nodes whose features are made dense at a time
 TILE = 64  # smallest number of validation nodes in a tile; every tile repeats the shared work
-PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # calibration chooses from these
-BIASES = (0.3, 1.0, 3.0)
+PENALTIES = (
+    1e3,
+    300.0,
+    100.0,
+    30.0,
+    10.0,
+    3.0,
+    1.0,
+    0.3,
+    0.1,
+    0.03,
+    0.01,
+    3e-3,
+    1e-3,
+)  # calibration chooses from these
+BIASES = (0.0, 0.1, 0.3, 1.0, 3.0)
 STEEPEST = 1e5  # largest (bias^2 + 1) / penalty; rounding errors are then a tenth of a tie (decision 17)
 UNEVEN = 100.0  # squared norm of a graph node from which the 1 becomes norm / UNEVEN
 SMALL = 256  # slots up to which the kernel between the slots of a tree is always stored
@@ -44,7 +58,7 @@ GROUPS = 8  # groups of nodes; the nodes of a group are whitened together
 
 @dataclass(frozen=True, slots=True)
 class Ridge:
-    """The closed-form head. Parameters that are None are calibrated to imitate the softmax head.
+    """The closed-form head. Parameters that are None are calibrated: they are chosen for the graph and the game.
 
     `penalty` is lambda, at least (bias^2 + 1) / 100,000. `bias` is the value of the constant feature. `temperature`
     divides the scores before the softmax; only metrics that use probabilities need it.
