@@ -66,6 +66,7 @@ features_option = click.option(
 @click.option(
     "--orders", type=int, metavar="N", help="Number of orders of every family in the ablation.  [default: 200]"
 )
+@click.option("--points", type=int, metavar="N", help="Points of every curve; fewer take less time.  [default: 101]")
 @click.option("--max-seconds", type=float, metavar="S", help="Time limit of every valuation, including preparation.")
 @click.option(
     "--workers",

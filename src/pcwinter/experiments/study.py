@@ -29,7 +29,7 @@ from pcwinter.estimation.estimator import Sample, states
 from pcwinter.estimation.stopping import USUAL, Rule, choose, evaluations, seconds
 from pcwinter.estimation.stopping import permutations as exactly
 from pcwinter.experiments.cache import as_plain, as_ranking, keep, kept
-from pcwinter.experiments.curves import Curve, addable, droppable, judged
+from pcwinter.experiments.curves import POINTS, Curve, addable, droppable, judged
 from pcwinter.experiments.figures import SHARE
 from pcwinter.experiments.folder import STUDY, claim, parts_of
 from pcwinter.experiments.judge import ON, Judge, check_remaining
@@ -44,7 +44,7 @@ from pcwinter.runs.checkpoints import Checkpoints
 from pcwinter.runs.directory import BITS, run
 from pcwinter.values import PRESETS, Values
 
-QUICK = 20  # orders of a quick valuation
+QUICK, QUICK_POINTS = 20, 11  # orders of a quick valuation, and points of its curves
 LONG = 5  # seconds: longer steps are reported
 FRESH = 11  # seed of the first fresh split: splits 0 to 10 were used while the methods were designed
 MANY = 5_000  # nodes: values of larger graphs take minutes
@@ -73,6 +73,7 @@ class Study:
     quick: bool = False
     max_seconds: float | None = None  # limit for every sampled valuation
     orders: int | None = None  # for every family of orders in the ablation
+    points: int = POINTS  # of a curve
     on: str = "test"  # the graph that rankings are scored on: test, validation or choice
     remaining: bool = False  # whether the rows of the scored nodes come from the remaining graph; if transductive
     quiet: bool = False
@@ -118,11 +119,6 @@ class Study:
     def axis(self, steps: str, *, fresh: bool = False) -> str:
         """The label of the x axis. On `fresh` splits, it shows the share of the `steps`: their number differs."""
         return f"{SHARE}{steps}" if fresh or self.on == "choice" else steps
-
-    @property
-    def points(self) -> int:
-        """Points of a curve."""
-        return 11 if self.quick else 101
 
     @property
     def enough(self) -> int:
@@ -401,6 +397,7 @@ def open_study(
     quick: bool = False,
     max_seconds: float | None = None,
     orders: int | None = None,
+    points: int | None = None,
     on: str = "test",
     remaining: bool = False,
     quiet: bool = False,
@@ -417,6 +414,7 @@ def open_study(
     - `quick`: use only 20 orders and 11 points, as a first test.
     - `max_seconds`: limit on the time of every sampled valuation, including preparation.
     - `orders`: number of orders of every family in the ablation.
+    - `points`: points of every curve, 101 by default; fewer take less time.
     - `on`: the graph that rankings are scored on, "test", "validation" or "choice". With "choice", every seed has a
       random split of its own, and rankings are scored on its choice nodes: see `pcwinter.graph.splits.choice_split`.
     - `remaining`: let the rows of scored nodes come from the remaining graph, see `Judge`.
@@ -451,6 +449,7 @@ def open_study(
         quick=quick,
         max_seconds=None if max_seconds is None else number("max_seconds", max_seconds),
         orders=None if orders is None else whole_number("orders", orders, 1),
+        points=(QUICK_POINTS if quick else POINTS) if points is None else whole_number("points", points, 2),
         on=on,
         remaining=remaining,
         quiet=quiet,
