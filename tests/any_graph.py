@@ -38,9 +38,9 @@ def any_graph(kind: str, seed: int = 0, n: int = 9, probability: float = 0.3, n_
     labels[:n_train] = np.arange(n_train) % n_classes
     labels[n:] = np.arange(total - n) % n_classes
     features = rng.random((total, d)) + np.where(labels >= 0, 1, 0)[:, None] * np.eye(n_classes, d)[labels]
-    sets = {"train": np.arange(n_train), "val": np.arange(n, n + n_val), "test": np.arange(n + n_val, total)}
+    sets: list[Any] = [np.arange(n_train), np.arange(n, n + n_val), np.arange(n + n_val, total)]
     weights = rng.uniform(0.2, 5, len(edges)) if weighted else None
-    return Graph(edges, features, labels, **sets, n_classes=n_classes, weights=weights, **options)
+    return Graph(edges, features, labels, *sets, n_classes=n_classes, weights=weights, **options)
 
 
 def dense(graph: Graph, part: str = "training") -> Floats:

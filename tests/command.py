@@ -3,11 +3,14 @@
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 PCWINTER = shutil.which("pcwinter", path=str(Path(sys.executable).parent)) or "pcwinter"
 FAST = ["--penalty", "1", "--bias", "1"]  # no calibration
 RESULTS = ["edges.csv", "nodes.csv", "players.npz"]
+
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def call(*arguments: object, **options: object) -> "subprocess.CompletedProcess[str]":

@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 import pcwinter as pw
-from oracles import make_graph, random_graph
+from any_graph import ANY_KIND, any_graph, dense, model_rows
+from oracles import accuracy, make_graph, random_graph, ridge_scores
 from pcwinter.game.detail import make_parts
 from pcwinter.game.orders import FAMILIES, count_orders
 from pcwinter.game.tree import contribution_tree
@@ -284,3 +285,56 @@ def test_details_by_validation_node_add_up_with_shares_and_a_constant(
         for level in ("own", "path", "edge"):
             parts = total.detail[level].sum(axis=1) * (1 if metric == "accuracy" else 1 / 20)
             np.testing.assert_allclose(parts, total.levels[level].total, atol=1e-9)
+
+
+@quiet
+@ANY_KIND
+@pytest.mark.parametrize("head", [RIDGE, pw.Softmax(learning_rate=0.1, epochs=10)], ids=["ridge", "softmax"])
+def test_any_graph_plays_the_message_game_and_adds_up(kind: str, head: pw.Ridge | pw.Softmax) -> None:
+    graph = any_graph(kind, 2, n=7, n_train=3, n_classes=3, n_val=20, probability=0.17)
+    game = "messages" if kind == "plain transductive" else None  # the induced game is the default where it is defined
+    values = pw.value(graph, head=head, coalition=game, permutations=4, truncation=(0.3, 0.5))
+    assert values.request.coalition == "messages"
+    total = values.utility_full - values.utility_empty
+    assert values.players()["value"].sum() == pytest.approx(total)
+    assert values.nodes()["value"].sum() == pytest.approx(total)
+    roots = values.players().query("depth == 0")["value"].sum()
+    assert values.edges()["value"].sum() == pytest.approx(total - roots)
+    for source, target in values.edges()[["source", "target"]].to_numpy().tolist():
+        assert graph.training[target, source] > 0
+    if isinstance(head, pw.Ridge):  # everything is the plain model
+        theta = (0.0, 0.0, 1.0)
+        rows = model_rows(graph, dense(graph), theta)[graph.train]
+        z = model_rows(graph, dense(graph, "validation"), theta)[graph.val]
+        scale = np.mean(np.sum(rows**2, axis=1)) ** -0.5
+        scores = ridge_scores(rows, graph.labels[graph.train], z, 3, 0.3, 1.0, float(scale))
+        assert values.utility_full == pytest.approx(accuracy(scores, graph.labels[graph.val]))
+
+
+@quiet
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("self_loop", [0.0, 1.0])
+def test_estimates_of_a_directed_graph_agree_with_enumeration(family: str, self_loop: float) -> None:
+    n_val = 30
+    ring = [(4 + k, 4 + (k + 1) % n_val) for k in range(n_val)]
+    edges, weights = [(2, 0), (3, 2), (2, 1), (0, 3), *ring], [2.0, 0.5, 1.0, 3.0, *[1.0] * n_val]
+    plain = make_graph([(0, 2), (0, 3), (1, 2)], [0, 1], n_val=n_val)
+    graph = pw.Graph(
+        edges, plain.features, plain.labels, plain.train, plain.val, weights=weights, directed=True, self_loop=self_loop
+    )
+    options: dict[str, Any] = {"head": RIDGE, "metric": "log-likelihood", "orders": family}
+    truth, guess = pw.exact_value(graph, **options), pw.value(graph, permutations=400, seed=3, **options)
+    assert truth.players()[["step_0", "step_1", "step_2"]].to_numpy().tolist() == [
+        *([0, -1, -1], [0, 2, -1], [0, 2, 3], [1, -1, -1], [1, 2, -1], [1, 2, 3])
+    ]
+    assert truth.edges()[["source", "target"]].to_numpy().tolist() == [[2, 0], [2, 1], [3, 2]]
+    for mine, other in ((guess.nodes(), truth.nodes()), (guess.edges(), truth.edges())):
+        assert (np.abs(mine["value"] - other["value"]) <= 4 * mine["stderr"] + 1e-9).all()
+    assert not truth.players()["null"].any()
+
+
+def test_the_induced_game_and_the_preset_are_refused_by_a_directed_graph() -> None:
+    graph = any_graph("directed")
+    for options in ({"coalition": "induced"}, {"preset": "paper"}):
+        with pytest.raises(ValueError, match=r"coalition='induced' is .*is directed: use coalition='messages'"):
+            pw.value(graph, **options)  # type: ignore[arg-type]

@@ -7,8 +7,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from any_graph import ANY_KIND, any_graph, dense
 from oracles import distances, make_graph, random_graph
 from pcwinter import baselines
+from pcwinter.graph.graph import Graph
 
 Floats = npt.NDArray[np.float64]
 
@@ -58,3 +60,25 @@ def test_betweenness_counts_shortest_paths(seed: int) -> None:
                 expected[place[min(u, v), max(u, v)]] += 1 / len(paths)
     np.testing.assert_allclose(ranking.value, expected / comb(n, 2), atol=1e-12)
     assert several
+
+
+@ANY_KIND
+def test_degree_adds_up_the_weights_in_both_directions(kind: str) -> None:
+    graph = any_graph(kind)
+    training = dense(graph)
+    expected = training.sum(axis=1) + (training.sum(axis=0) if graph.directed else 0)
+    ranking = baselines.degree(graph)
+    np.testing.assert_allclose(ranking.value, expected[ranking.items])
+
+
+def test_betweenness_follows_the_direction() -> None:
+    graph = Graph([(0, 1), (1, 2), (2, 0), (1, 3)], np.eye(5), [0, 1, -1, -1, 0], [0, 1], [4], directed=True)
+    ranking = baselines.betweenness(graph)
+    expected = {(0, 1): 5, (1, 2): 3, (1, 3): 3, (2, 0): 4}  # of the 12 pairs of the four nodes
+    found = {tuple(edge): value * 12 for edge, value in zip(ranking.items.tolist(), ranking.value, strict=True)}
+    assert found == pytest.approx(expected)
+
+
+def test_betweenness_of_a_transductive_graph_counts_all_nodes() -> None:
+    graph = make_graph([(0, 1)], [0, 1], n_val=3).replace(setting="transductive")
+    assert baselines.betweenness(graph).value.tolist() == [0.1] * 4

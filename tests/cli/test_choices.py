@@ -13,6 +13,8 @@ from pcwinter.experiments.study import PARTS
 from pcwinter.game import orders
 from pcwinter.game.problem import COALITIONS, EMPTY
 from pcwinter.graph.features import NORMALIZATIONS
+from pcwinter.graph.graph import SETTINGS
+from pcwinter.graph.propagation import NORMALISATIONS
 from pcwinter.values import PRESETS
 
 
@@ -25,6 +27,8 @@ def test_the_lists_of_the_command_line_are_those_of_the_library() -> None:
     assert choices.COALITIONS == COALITIONS
     assert choices.EMPTY == EMPTY
     assert set(choices.PRESETS) == set(PRESETS)
+    assert choices.NORMALISATIONS == NORMALISATIONS
+    assert choices.SETTINGS == SETTINGS
     assert choices.WHICH == WHICH
     assert choices.ON == ON
     assert choices.PARTS == PARTS

@@ -1,13 +1,10 @@
 """pcwinter reproduce and pcwinter judge, as a user calls them."""
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from command import call, refused, write_graph
-from pcwinter.cli.main import main
+from command import Call, call, refused, write_graph
 
 
 def test_the_commands(tmp_path: Path) -> None:
@@ -38,20 +35,6 @@ def test_the_commands(tmp_path: Path) -> None:
     refused(call("reproduce", "counts", "--dataset", "demo", "--max-seconds", "nan"), "--max-seconds is nan")
     for option in (("--head", "softmax"), ("--max-seconds", 3), ("--on", "validation"), ("--on", "choice")):
         refused(call("reproduce", "counts", "--dataset", "demo", *option), "leave it out")
-
-
-Call = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-@pytest.fixture
-def here(capsys: pytest.CaptureFixture[str]) -> Call:
-    """Calls the command in this process, which takes less time."""
-
-    def call_here(*arguments: object) -> "subprocess.CompletedProcess[str]":
-        code = main([str(argument) for argument in arguments])
-        return subprocess.CompletedProcess("pcwinter", code, *capsys.readouterr())
-
-    return call_here
 
 
 def split_off(folder: Path, n: int) -> None:

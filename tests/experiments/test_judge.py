@@ -7,7 +7,10 @@ import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
 
+from any_graph import ANY_KIND, any_graph, dense, model_rows
 from oracles import dense_power
+from pcwinter.baselines.ranking import all_edges
+from pcwinter.experiments.curves import judged as judged_curve
 from pcwinter.experiments.judge import Judge, judge
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.softmax import PAPER, Softmax
@@ -154,3 +157,51 @@ def test_what_is_no_mask_is_refused() -> None:
             judged.accuracy(keep=keep)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="hops is 0"):
         Judge(judged.graph, hops=0)
+
+
+def any_toy(kind: str) -> Graph:
+    return any_graph(kind, 5, n=14, n_train=6, n_classes=3, n_val=20, probability=0.12).replace(name="toy")
+
+
+def dense_accuracy(graph: Graph, training: Floats, labelled: npt.NDArray[np.int64], judged: Floats) -> float:
+    rows = model_rows(graph, training, (0.0, 0.0, 1.0))[labelled]
+    weights, bias = torch_loop(sp.csr_array(rows), graph.labels[labelled], graph.n_classes, RECIPE)
+    predicted = np.round(judged @ weights + bias, 9).argmax(axis=1)
+    return float(np.mean(predicted == graph.labels[graph.val]))
+
+
+@ANY_KIND
+@pytest.mark.parametrize("remaining", [False, True])
+def test_dropping_nodes_and_edges_of_any_graph(kind: str, remaining: bool) -> None:
+    graph, theta = any_toy(kind), (0.0, 0.0, 1.0)
+    if remaining and graph.setting == "inductive":
+        with pytest.raises(ValueError, match="remaining=True needs setting='transductive'"):
+            Judge(graph, on="validation", remaining=True)
+        return
+    judge = Judge(graph, on="validation", remaining=remaining)
+    whole, fixed = dense(graph), model_rows(graph, dense(graph, "validation"), theta)[graph.val]
+    assert judge.accuracy() == dense_accuracy(graph, whole, graph.train, fixed)
+    moved = []
+    for seed in range(4):
+        keep = np.random.default_rng(seed).random(graph.n_nodes) < 0.6
+        keep[graph.train[0]] = True
+        labelled = graph.train[keep[graph.train]]
+        silent = whole * keep  # dropped nodes send nothing; what they still receive changes scored rows only
+        judged = model_rows(graph, silent, theta)[graph.val] if remaining else fixed
+        expected = dense_accuracy(graph, whole * np.outer(keep, keep), labelled, judged)
+        assert judge.accuracy(keep=keep) == expected
+        moved.append(np.abs(judged - fixed).max())
+        edges = all_edges(graph)[: 5 * seed]
+        some = np.zeros_like(whole)
+        for source, target in edges.tolist():
+            some[target, source] = whole[target, source]
+            some[source, target] = some[source, target] if graph.directed else whole[source, target]
+        judged = model_rows(graph, some, theta)[graph.val] if remaining else fixed
+        curve = judged_curve(judge, all_edges(graph), points=len(all_edges(graph)) + 1)
+        assert curve.accuracy[len(edges)] == dense_accuracy(graph, some, graph.train, judged)
+    assert (min(moved) > 0.01) == remaining
+
+
+def test_remaining_is_true_or_false() -> None:
+    with pytest.raises(ValueError, match="remaining is 1, expected True or False"):
+        Judge(any_toy("transductive"), remaining=1)  # type: ignore[arg-type]

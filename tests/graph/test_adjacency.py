@@ -101,7 +101,7 @@ def test_weights_add_up_and_the_rest_is_reported(
         ),
         (matrix((0, 1, 2), (1, 0, 3)), None, False, ValueError, "average them with (adjacency + adjacency.T) / 2"),
         (matrix((0, 1, 2), (1, 0, 2)), [1, 2], False, ValueError, "weights belongs to an edge list"),
-        (matrix((0, 1, 1j), (1, 0, 1j)), None, False, TypeError, "adjacency has entries of type complex128"),
+        (1j * matrix((0, 1, 1)), None, False, TypeError, "adjacency has entries of type complex128"),
         ([(0, 1), (0, 2)], [1e308, 1e308], False, ValueError, "add up to infinity"),
     ],
 )

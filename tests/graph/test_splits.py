@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import pcwinter as pw
+from any_graph import any_graph
 from pcwinter.graph.splits import choice_split, fresh_split, random_split
 
 
@@ -85,3 +86,22 @@ def test_a_new_split_needs_labels() -> None:
     lost = pw.Graph([(0, 4)], np.ones((6, 1)), [0, 0, 0, 1, 0, 0], [0, 3], [4])
     with pytest.raises(ValueError, match="0 of class 1"):  # it is the choice node of some split
         [choice_split(lost, seed) for seed in range(30)]
+
+
+@pytest.mark.parametrize("kind", ["directed weighted", "loops", "row", "transductive", "plain transductive"])
+def test_new_splits_keep_weights_direction_and_setting(kind: str) -> None:
+    graph = any_graph(kind, n=12, n_train=6, n_val=16, n_classes=2, n_features=3)
+    labels = np.where(graph.labels < 0, 0, graph.labels)
+    graph = graph.replace(labels=labels, ids=[f"n{k}" for k in range(graph.n_nodes)])
+    fresh = fresh_split(graph, 3)
+    choosing, confirming = choice_split(graph.replace(test=graph.test[:2], val=graph.val[:3]), 3)
+    for other in (fresh, choosing, confirming):
+        assert other.settings == graph.settings
+        assert other.ids.tolist() == graph.ids.tolist()
+        assert len(other.train) == len(graph.train)
+    assert (abs(fresh.adjacency - graph.adjacency)).nnz == 0
+    if graph.setting == "transductive":
+        assert choosing.n_edges == confirming.n_edges == graph.n_edges
+    else:
+        assert not np.isin(confirming.test, np.concatenate(choosing.adjacency.nonzero())).any()
+    np.testing.assert_array_equal(choosing.training.toarray(), confirming.training.toarray())

@@ -52,7 +52,7 @@ def betweenness(graph: Graph) -> Ranking:
     import igraph
 
     def values(edges: IntArray) -> FloatArray:
-        network = igraph.Graph(n=graph.n_nodes, edges=edges.tolist())
+        network = igraph.Graph(n=graph.n_nodes, edges=edges.tolist(), directed=graph.directed)
         held_out = 0 if graph.setting == "transductive" else len(graph.val) + len(graph.test)
         inside = graph.n_nodes - held_out
         pairs = inside * (inside - 1) / (1 if graph.directed else 2)

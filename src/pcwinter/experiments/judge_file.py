@@ -14,7 +14,7 @@ from pcwinter.baselines.simple import degree, random_edges, random_nodes
 from pcwinter.estimation.display import now_and_then
 from pcwinter.experiments.curves import WHICH, Curve, addable, droppable, dropped, judged, to_drop
 from pcwinter.experiments.figures import check_figures
-from pcwinter.experiments.judge import ON, Judge
+from pcwinter.experiments.judge import ON, Judge, check_remaining
 from pcwinter.experiments.output import Outcome, edges_summary, file_name, markdown, write
 from pcwinter.graph.adjacency import edge_weights
 from pcwinter.graph.graph import Graph, check_graph
@@ -51,6 +51,7 @@ def judge_file(
     check_graph(graph)
     one_of("which", which, WHICH)
     one_of("on", on, ON)
+    check_remaining(graph, remaining)
     function("say", say, "say(sentence)")
     seeds, workers = whole_number("seeds", seeds, 1), whole_number("workers", workers, 1)
     if out is not None:
