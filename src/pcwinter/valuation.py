@@ -17,6 +17,7 @@ from pcwinter.estimation.estimator import NOT_MET, Checkpoint, Estimate, Sample,
 from pcwinter.estimation.jobs import Pool
 from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.stopping import Progress, Rule, Stage, choose, stages, unheard
+from pcwinter.game.metrics import ACCURACY, LOPSIDED
 from pcwinter.game.orders import Truncation, count_orders, every_order, sampler
 from pcwinter.game.problem import GraphGame
 from pcwinter.game.tree import LEVELS, ContributionTree, contribution_tree
@@ -24,8 +25,9 @@ from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.heads.calibration import Calibration
 from pcwinter.heads.graph_game import graph_game
 from pcwinter.heads.ridge.head import Ridge
+from pcwinter.heads.ridge.leave_one_out import LeaveOneOut
 from pcwinter.heads.softmax import Softmax
-from pcwinter.values import Request, Values
+from pcwinter.values import Request, Values, metric_of
 
 BOOTSTRAPPED = ("own", "path", "edge")  # "edge path" would need too much memory
 MAX_PLAYERS = 10_000_000
@@ -37,7 +39,7 @@ def value(
     hops: int = 2,
     preset: str | None = None,
     head: str | Ridge | Softmax | None = None,
-    metric: str = "accuracy",
+    metric: str | None = None,
     coalition: str | None = None,
     theta: Sequence[float] = (),
     orders: str = "dfs",
@@ -64,8 +66,9 @@ def value(
     - `hops`: propagation steps, K.
     - `preset`: "paper" for the paper's game: head="softmax", coalition="induced", remainder="nobody".
     - `head`: the classifier, "ridge" (closed form, the default) or "softmax" (the paper's), or a `Ridge` or `Softmax`.
-    - `metric`: what is measured on the validation nodes, one of `METRICS`. "macro-f1" averages over the classes that
-      occur among them.
+    - `metric`: what is measured on the validation nodes, one of `METRICS`, or "f1:CLASS" with the name of a class. By
+      default "accuracy", or "r2" if the graph has numeric targets. Averages over classes are over those that occur
+      among the validation nodes.
     - `coalition`: what a coalition is. "induced" (the paper's, the default) propagates on the edges that have joined;
       "messages" weights the messages that have joined as the whole model does, so that everything is the model itself.
     - `theta`: weights of the powers 0 to `hops` of the propagation, for "messages"; by default the last power alone.
@@ -97,7 +100,7 @@ def value(
         hops=hops,
         preset=preset,
         head=head,
-        metric=metric,
+        metric=metric_of(graph, metric, preset),
         coalition=coalition,
         theta=theta,
         orders=orders,
@@ -129,7 +132,7 @@ def exact_value(
     hops: int = 2,
     preset: str | None = None,
     head: str | Ridge | Softmax | None = None,
-    metric: str = "accuracy",
+    metric: str | None = None,
     coalition: str | None = None,
     theta: Sequence[float] = (),
     orders: str = "dfs",
@@ -146,7 +149,7 @@ def exact_value(
         hops=hops,
         preset=preset,
         head=head,
-        metric=metric,
+        metric=metric_of(graph, metric, preset),
         coalition=coalition,
         theta=theta,
         orders=orders,
@@ -177,7 +180,7 @@ class Valuation:
     tree: ContributionTree
     game: GraphGame
     head: str  # name and parameters of the head
-    calibration: Calibration | None
+    calibration: Calibration | LeaveOneOut | None
     sample: Sample
     began: float
     stage: Stage
@@ -218,7 +221,7 @@ class Valuation:
     ) -> Values:
         game = self.game
         full, roots = game.utility(np.ones_like(self.tree.null)), game.utility(self.tree.depth == 0)
-        notes = _warnings(full, roots, game.constant_utility())
+        notes = _warnings(full, roots, game)
         for note in notes:
             warnings.warn(note, stacklevel=4)
         return Values(
@@ -269,16 +272,22 @@ def prepare(
     return Valuation(graph, request, tree, game, head, calibration, sample, began, stage)
 
 
-def _warnings(full: float, roots: float, constant: float) -> tuple[str, ...]:
-    notes = []
+def _warnings(full: float, roots: float, game: GraphGame) -> tuple[str, ...]:
+    notes, constant, metric, problem = [], game.constant_utility(), game.metric, game.problem
     if full <= constant:
         notes.append(
-            f"the model trained on everything scores {full:.4f} on the validation nodes, no better than always "
-            f"predicting the most frequent class ({constant:.4f}), so the values mean little: check features, labels "
-            "and split"
+            f"the model trained on everything scores {full:.4f} on the validation nodes, no better than "
+            f"{metric.constant} ({constant:.4f}), so the values mean little: check features, "
+            f"{'targets' if metric.regression else 'labels'} and split"
         )
     if full < roots:
         notes.append(
             f"the edges harm the model on the validation nodes: {full:.4f} with all of them, {roots:.4f} with none"
+        )
+    largest = np.bincount(problem.targets).max() / len(problem.targets)
+    if metric.code == ACCURACY and problem.n_classes > 1 and largest > LOPSIDED:
+        notes.append(
+            f"{largest:.0%} of the validation nodes are of one class, so accuracy says little about the others: "
+            "metric='balanced-accuracy' or metric='roc-auc' says more"
         )
     return tuple(notes)

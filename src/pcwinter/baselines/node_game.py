@@ -20,13 +20,17 @@ import scipy.sparse as sp
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter._util.checks import whole_number
 from pcwinter._util.compiled import compiled, inlined
-from pcwinter.game.metrics import TIE, Metric, class_ends, find_metric, measure, whole
+from pcwinter.game.class_weights import class_weights
+from pcwinter.game.metrics import TIE, Metric, class_ends, measure, metric_for, whole
+from pcwinter.game.problem import expected
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import propagate, propagate_to
-from pcwinter.heads.graph_game import graph_game
-from pcwinter.heads.ridge.head import CHUNK, Ridge, inverse_norm, solve
+from pcwinter.heads.calibration import Calibration
+from pcwinter.heads.graph_game import graph_game, suited_head
+from pcwinter.heads.ridge.closed_form import inverse_norm, solve_for
+from pcwinter.heads.ridge.head import CHUNK, Ridge
 from pcwinter.heads.softmax import Softmax, fit_scores, softmax_for
 
 PATIENCE = 5  # consecutive steps within the tolerance before a walk is truncated
@@ -38,12 +42,14 @@ class Place(NamedTuple):
     hops: int
     indptr: IntArray  # (n + 1,)
     indices: IntArray  # neighbours among the players
-    label: IntArray  # (n,) class, -1 for unlabelled players
+    label: IntArray  # (n,) class, -1 for unlabelled players; with numeric targets, 0 where they are known
+    outcome: FloatArray  # (n, c) one-hot class, or targets minus the training mean; 0 for unlabelled players
     depth: IntArray  # (n,) steps to the nearest labelled node
     line: IntArray  # (n,) rank by depth: the row of each player in vectors and sums
     vectors: FloatArray  # (players of depth <= hops, v + d) inner products with validation rows, then coordinates
     ends: IntArray  # (c + 1,) where each class begins among the validation rows
-    penalty: float
+    answers: FloatArray  # (c, v) numeric targets of the validation rows; empty with classes
+    penalty: FloatArray  # (n,) of each labelled player's row
     constant: float  # bias^2
     temperature: float
     tie: float  # two scores closer than this are tied
@@ -55,7 +61,7 @@ class Rows(NamedTuple):
     degree: FloatArray  # (n,) including the node itself; 0 while it is absent
     sums: FloatArray  # (hops - 1 or 1, players of depth < hops, v + d) T1, ..., T(K - 1); T1 at least
     place: IntArray  # (n,) row of a labelled node, -1 while it is absent
-    label: IntArray  # (r,)
+    player: IntArray  # (r,)
     coordinates: FloatArray  # (r, d)
     cross: FloatArray  # (r, v) k(h, Z)
     kernel: FloatArray  # (r, r) k(h, h)
@@ -78,6 +84,7 @@ class NodeGame:
     features: Sparse  # (p, f)
     validation: Sparse  # (v, f)
     softmax: Softmax | None  # the softmax head, or None for ridge
+    weights: FloatArray  # (c,) of the classes
     tolerance: float = 0.0  # a walk ends when it stays this close to `full`, relative to |full - empty|
     full: float = np.nan  # utility of all players, in units
 
@@ -103,22 +110,29 @@ class NodeGame:
         """Utility of one coalition, from scratch, in units."""
         if not (self.place.label[coalition] >= 0).any():
             return self.empty
-        place, code, scores = self.place, self.metric.code, self.scores(coalition)
-        return float(measure(code, scores, place.ends, place.temperature, place.tie, np.empty(0)))
+        return self.measured(self.scores(coalition))
+
+    def measured(self, scores: FloatArray) -> float:
+        """Utility of scores, in units."""
+        place, nothing = self.place, np.empty(0)
+        ends, answers = place.ends, place.answers
+        return float(measure(self.metric.code, scores, ends, answers, place.temperature, place.tie, nothing))
 
     def scores(self, coalition: BoolArray) -> FloatArray:
         """(c, v) class-major scores of a coalition with labelled nodes, from scratch."""
         members = np.flatnonzero(coalition)
         inside = sp.csr_array(self.adjacency[members][:, members])
-        labelled, n_classes = np.flatnonzero(self.place.label[members] >= 0), len(self.place.ends) - 1
+        labelled = np.flatnonzero(self.place.label[members] >= 0)
         rows = propagate_to(labelled, inside, self.features[members], self.place.hops)
-        labels = self.place.label[members[labelled]]
+        players = members[labelled]
         if self.softmax is not None:
-            models = fit_scores(rows, labels, [np.arange(len(labels))], n_classes, self.softmax, self.validation)
+            labels, n_classes = self.place.label[players], len(self.place.ends) - 1
+            every, weights = [np.arange(len(players))], self.weights[labels]
+            models = fit_scores(rows, labels, every, n_classes, self.softmax, self.validation, weights)
             return models.reshape(n_classes, -1)
         kernel = (rows @ rows.T).toarray() + self.place.constant
         cross = (rows @ self.validation.T).toarray() + self.place.constant
-        return solve(kernel, cross, labels, n_classes, self.place.penalty)
+        return solve_for(kernel, cross, self.place.outcome[players], self.place.penalty[players])
 
     def changes(self, start: list[int], steps: int, coalition: BoolArray) -> bool:
         """Whether the coalition has a labelled node within `steps` steps of one of the players `start`."""
@@ -154,7 +168,7 @@ def empty_rows(place: Place) -> Rows:
         degree=np.zeros(n),
         sums=np.zeros((max(place.hops - 1, 1), int((place.depth < place.hops).sum()), width)),
         place=np.full(n, -1),
-        label=np.empty(r, dtype=np.int64),
+        player=np.empty(r, dtype=np.int64),
         coordinates=np.zeros((r, width - v)),
         cross=np.zeros((r, v)),
         kernel=np.zeros((r, r)),
@@ -174,11 +188,11 @@ def _walk(
         v = players[k]
         if place.label[v] >= 0:
             rows.place[v] = n_rows
-            rows.label[n_rows] = place.label[v]
+            rows.player[n_rows] = v
             n_rows += 1
         if add(place, rows, v, (k + 1) * (place.hops + 2), n_rows):
             scores = scores_of(place, rows, n_rows, -1)
-            last = measure(code, scores, place.ends, place.temperature, place.tie, nothing)
+            last = measure(code, scores, place.ends, place.answers, place.temperature, place.tie, nothing)
             evaluations += 1
         utility[k] = last
         close = close + 1 if abs(full - last) <= slack else 0
@@ -311,12 +325,13 @@ def scores_of(place: Place, rows: Rows, n: int, without: int) -> FloatArray:
     kept = np.array([i for i in range(n) if i != without])
     m = len(kept)
     system = np.empty((m, m))
-    target = np.zeros((m, len(place.ends) - 1))
+    target = np.empty((m, place.outcome.shape[1]))
     for i in range(m):
+        player = rows.player[kept[i]]
         for j in range(m):
             system[i, j] = rows.kernel[kept[i], kept[j]]
-        system[i, i] += place.penalty
-        target[i, rows.label[kept[i]]] = 1.0
+        system[i, i] += place.penalty[player]
+        target[i] = place.outcome[player]
     weights = np.ascontiguousarray(np.linalg.solve(system, target).T)
     return weights @ (rows.cross[:n] if m == n else rows.cross[kept])
 
@@ -326,19 +341,19 @@ def node_game(
     head: str | Ridge | Softmax,
     *,
     hops: int = 2,
-    metric: str = "accuracy",
+    metric: str | None = None,
     reach: int | None = None,
     tolerance: float = 0.0,
 ) -> NodeGame:
     """The node game of a graph.
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`; missing parameters are calibrated.
-    `hops` is the number of propagation steps. `metric` is a name in METRICS. Players are the nodes within `reach` steps
-    of a labelled node (default `hops`). A walk is truncated when its utility stays within
-    `tolerance * |U(all) - U(empty)|` of U(all).
+    `hops` is the number of propagation steps. `metric` is a name in METRICS or "f1:CLASS"; None for the usual one.
+    Players are the nodes within `reach` steps of a labelled node (default `hops`). A walk is truncated when its utility
+    stays within `tolerance * |U(all) - U(empty)|` of U(all).
     """
     check_graph(graph)
-    head, chosen = complete_head(graph, head, hops, metric), find_metric(metric)
+    head, chosen = complete_head(graph, head, hops, metric), metric_for(metric, graph)
     hops = whole_number("hops", hops, 1)
     depths = steps_to_labelled(graph, hops if reach is None else reach)
     nodes = np.flatnonzero(depths >= 0)
@@ -346,6 +361,9 @@ def node_game(
     adjacency = sp.csr_array(graph.training[nodes][:, nodes])
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
     label = np.where(depth == 0, graph.labels[nodes], -1)
+    outcome = np.zeros((len(nodes), graph.targets.shape[1] or graph.n_classes))
+    outcome[depth == 0], answers = expected(graph, val)
+    weights = class_weights(graph.labels[graph.train], graph.n_classes, head.class_weight)
     features, validation = graph.features[nodes], propagate(graph.validation, graph.features, hops)[val]
     active = np.unique(features[depth <= hops].indices)
     features, validation = features[:, active], validation[:, active]
@@ -362,11 +380,13 @@ def node_game(
         indptr=adjacency.indptr.astype(np.int64),
         indices=adjacency.indices.astype(np.int64),
         label=label,
+        outcome=outcome,
         depth=depth,
         line=np.argsort(by_depth),
         vectors=_vectors(features[near], validation) if head is ridge else np.empty((0, 0)),
-        ends=class_ends(graph.labels[val], graph.n_classes),
-        penalty=ridge.penalty,
+        ends=class_ends(graph.labels[val], outcome.shape[1]),
+        answers=answers,
+        penalty=ridge.penalty / weights[label],
         constant=ridge.bias**2,
         temperature=ridge.temperature or 1.0,
         tie=TIE,
@@ -375,13 +395,14 @@ def node_game(
         nodes=nodes,
         n_players=len(nodes),
         unit=chosen.unit(len(val)),
-        empty=chosen.empty(graph.n_classes),
+        empty=chosen.empty(place.ends, answers)[0],
         metric=chosen,
         place=place,
         adjacency=adjacency,
         features=sp.csr_array(features),
         validation=sp.csr_array(validation),
         softmax=head if isinstance(head, Softmax) else None,
+        weights=weights,
         tolerance=tolerance,
     )
     everybody = np.ones(len(nodes), dtype=np.bool_)
@@ -411,13 +432,15 @@ def _vectors(features: Sparse, validation: Sparse) -> FloatArray:
 
 
 def complete_head(
-    graph: Graph, head: str | Ridge | Softmax, hops: int = 2, metric: str = "accuracy"
+    graph: Graph, head: str | Ridge | Softmax, hops: int = 2, metric: str | None = None
 ) -> Ridge | Softmax:
     """The head with all parameters that the metric needs; missing ones are calibrated, as for PC-Winter."""
+    chosen, head = metric_for(metric, graph), suited_head(head, graph)
     if isinstance(head, Softmax) or head == "softmax":
         return head if isinstance(head, Softmax) else softmax_for(graph)
-    if isinstance(head, Ridge) and head.complete(find_metric(metric).tempered):
+    if isinstance(head, Ridge) and head.complete(chosen.tempered):
         return head
-    _, _, found = graph_game(graph, contribution_tree(graph, hops), head, metric)  # raises an error if it is not a head
+    _, _, found = graph_game(graph, contribution_tree(graph, hops), head, metric)
     assert found is not None
-    return Ridge(found.penalty, found.bias, found.temperature)
+    ridge = replace(head if isinstance(head, Ridge) else Ridge(), penalty=found.penalty, bias=found.bias)
+    return replace(ridge, temperature=found.temperature) if isinstance(found, Calibration) else ridge

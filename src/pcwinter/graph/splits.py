@@ -1,10 +1,12 @@
 """Labels -> train, val and test: random splits with the sizes that the paper uses."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from pcwinter._util.arrays import IntArray
+from pcwinter._util.arrays import IntArray, Sparse
 from pcwinter._util.checks import whole_number
 from pcwinter.graph.graph import Graph
 
@@ -51,8 +53,7 @@ def fresh_split(graph: Graph, seed: int) -> Graph:
     True
     """
     split = _same_sizes(graph, graph.labels, seed)
-    whole, names = (graph.adjacency, graph.features, graph.labels), graph.classes
-    return Graph(*whole, *split, ids=graph.ids, classes=names, name=graph.name)
+    return _again(graph, graph.adjacency, split)
 
 
 def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
@@ -79,10 +80,19 @@ def choice_split(graph: Graph, seed: int) -> tuple[Graph, Graph]:
         keep = sp.diags_array(~np.isin(np.arange(graph.n_nodes), hidden) * 1.0)
         edges = sp.csr_array(keep @ graph.adjacency @ keep)
         edges.eliminate_zeros()
-        whole, names = (edges, graph.features, graph.labels), graph.classes
-        return Graph(*whole, train, val, shown, ids=graph.ids, classes=names, name=graph.name)
+        return _again(graph, edges, (train, val, shown))
 
     return without(test, choice), without(choice, test)
+
+
+def _again(graph: Graph, edges: Sparse, split: tuple[IntArray, IntArray, IntArray]) -> Graph:
+    """The same nodes with other edges and another split."""
+    if graph.regression:
+        known: dict[str, Any] = {"targets": graph.targets}
+    else:
+        known = {"labels": graph.labels, "classes": graph.classes}
+    train, val, test = split
+    return Graph(edges, graph.features, train=train, val=val, test=test, ids=graph.ids, name=graph.name, **known)
 
 
 def _same_sizes(graph: Graph, labels: IntArray, seed: int) -> tuple[IntArray, IntArray, IntArray]:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from scipy.special import softmax
 
 from pcwinter._util.arrays import FloatArray, IntArray, Sparse
+from pcwinter.game.class_weights import class_weights
 from pcwinter.game.coalitions.acting import coefficients
 from pcwinter.game.metrics import predictions
 from pcwinter.game.orders import dfs
@@ -39,19 +40,21 @@ def calibrate(problem: Problem, like: Softmax, fixed: Ridge) -> Calibration:
     """Choose the parameters that are None in `fixed` so that the head imitates `like`. Ties go to the first point."""
     complete = problem.complete
     table, labels, members = _prefixes(problem, complete)
+    weights = class_weights(problem.labels, problem.n_classes, fixed.class_weight)[labels]
     z, n_classes = problem.rows, problem.n_classes
-    wanted = fit_scores(table, labels, members, n_classes, like, z)
+    wanted = fit_scores(table, labels, members, n_classes, like, z, weights)
     named = [predictions(score) for score in wanted]
     scale = inverse_norm(complete)
     kernel, cross = (table @ table.T).toarray() * scale, (table @ z.T).toarray() * scale
 
     def ridge(prefix: int, penalty: float, bias: float) -> FloatArray:
         rows = members[prefix]
-        return solve(kernel[np.ix_(rows, rows)] + bias**2, cross[rows] + bias**2, labels[rows], n_classes, penalty)
+        penalties = penalty / weights[rows]
+        return solve(kernel[np.ix_(rows, rows)] + bias**2, cross[rows] + bias**2, labels[rows], n_classes, penalties)
 
     best = (-1.0, 0.0, 0.0)
     norm = scale * largest_norm(problem.features[np.unique(problem.local.node)])
-    for penalty, bias in fixed.points(norm):
+    for penalty, bias in fixed.points(norm, float(weights.max())):
         shares = [
             float(np.mean(predictions(ridge(prefix, penalty, bias)) == names)) for prefix, names in enumerate(named)
         ]
