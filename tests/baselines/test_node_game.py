@@ -170,9 +170,9 @@ def test_nobody_labelled_yet_and_labelled_nodes_without_edges() -> None:
         game = game_of(graph, 2, metric)
         assert game.nodes.tolist() == [0, 1, 2, 3]
         walk = game.walk(order_of(np.array([3, 2, 1, 0])))
-        assert (walk.utility[:2] == METRICS[metric].empty(2)).all()
+        assert (walk.utility[:2] == METRICS[metric].empty(game.place.ends)[0]).all()
         assert walk.evaluations == 2
-        assert game.utility(np.zeros(4, dtype=np.bool_)) == METRICS[metric].empty(2) == game.empty
+        assert game.utility(np.zeros(4, dtype=np.bool_)) == METRICS[metric].empty(game.place.ends)[0] == game.empty
         alone = induced_utility(graph, 2, mask_of(graph, np.array([1])), RIDGE, metric, mask_of(graph, game.nodes))
         for k, players in enumerate([[1, 3, 2, 0], [3, 1, 2, 0], [2, 3, 1, 0]]):
             assert game.walk(order_of(np.array(players))).utility[k] * game.unit == pytest.approx(alone)

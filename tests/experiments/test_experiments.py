@@ -58,7 +58,7 @@ def test_every_experiment_with_the_softmax_head(
     for node, value in zip(found.items.tolist(), found.value.tolist(), strict=True):
         keep = whole.copy()
         keep[node] = False
-        assert value == pytest.approx(judge.accuracy(keep=whole) - judge.accuracy(keep=keep), abs=1e-12)
+        assert value == pytest.approx(judge.score(keep=whole) - judge.score(keep=keep), abs=1e-12)
 
 
 @quiet

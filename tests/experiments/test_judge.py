@@ -54,8 +54,8 @@ def expected(graph: Graph, hops: int, training: Floats | None = None, recipe: So
 def test_the_whole_graph(hops: int) -> None:
     graph = build(edges_of(0), np.arange(N_TRAIN))
     whole = expected(graph, hops)
-    assert judge(graph, hops=hops) == Judge(graph, hops=hops).accuracy() == whole
-    assert Judge(graph, hops=hops).accuracy(keep=np.ones(TOTAL, dtype=np.bool_)) == whole
+    assert judge(graph, hops=hops) == Judge(graph, hops=hops).score() == whole
+    assert Judge(graph, hops=hops).score(keep=np.ones(TOTAL, dtype=np.bool_)) == whole
     assert whole > 0.4
 
 
@@ -69,16 +69,16 @@ def test_nodes_that_are_left_out(hops: int) -> None:
         keep[:3] = True  # a graph needs a labelled node of every class
         keep[N:] = True  # the test graph is not the judge's to change
         left = build([(u, v) for u, v in edges if keep[u] and keep[v]], np.flatnonzero(keep[:N_TRAIN]))
-        accuracy = judged.accuracy(keep=keep)
+        accuracy = judged.score(keep=keep)
         assert accuracy == expected(left, hops)
         seen.add(accuracy)
     assert len(seen) > 2
-    assert judged.accuracy() == expected(judged.graph, hops)  # nothing is left over
+    assert judged.score() == expected(judged.graph, hops)  # nothing is left over
 
 
 def test_validation_and_test_nodes_do_not_count_in_the_training_graph() -> None:
     judged = Judge(build(edges_of(0), np.arange(N_TRAIN)))
-    assert judged.accuracy(keep=np.arange(TOTAL) < N) == judged.accuracy()
+    assert judged.score(keep=np.arange(TOTAL) < N) == judged.score()
 
 
 def test_a_class_without_labelled_nodes() -> None:
@@ -90,14 +90,14 @@ def test_a_class_without_labelled_nodes() -> None:
     rows = (dense_power(graph.training.toarray() * np.outer(keep, keep), 2) @ features)[train]
     weights, bias = torch_loop(sp.csr_array(rows), graph.labels[train], 3, RECIPE)
     scores = (dense_power(graph.testing.toarray(), 2) @ features)[graph.test] @ weights + bias
-    assert Judge(graph).accuracy(keep=keep) == np.mean(scores.argmax(axis=1) == graph.labels[graph.test])
+    assert Judge(graph).score(keep=keep) == np.mean(scores.argmax(axis=1) == graph.labels[graph.test])
 
 
 def test_without_labelled_nodes_class_0_is_named() -> None:
     graph = build(edges_of(0), np.arange(N_TRAIN))
     keep = np.arange(TOTAL) >= N_TRAIN
-    assert Judge(graph).accuracy(keep=keep) == np.mean(graph.labels[graph.test] == 0)
-    assert Judge(graph).accuracy(keep=np.zeros(TOTAL, dtype=np.bool_)) == np.mean(graph.labels[graph.test] == 0)
+    assert Judge(graph).score(keep=keep) == np.mean(graph.labels[graph.test] == 0)
+    assert Judge(graph).score(keep=np.zeros(TOTAL, dtype=np.bool_)) == np.mean(graph.labels[graph.test] == 0)
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
@@ -110,11 +110,11 @@ def test_edges_are_added(hops: int) -> None:
         some = np.zeros((TOTAL, TOTAL))
         some[tuple(upper[:count].T)] = 1
         some += some.T
-        accuracy = judged.accuracy(training=sp.csr_array(some))
+        accuracy = judged.score(training=sp.csr_array(some))
         assert accuracy == judge(graph, hops=hops, training=sp.csr_array(some)) == expected(graph, hops, some)
         seen.add(accuracy)
     assert len(seen) > 1
-    assert accuracy == judged.accuracy()
+    assert accuracy == judged.score()
 
 
 def test_edges_and_nodes_together() -> None:
@@ -123,7 +123,7 @@ def test_edges_and_nodes_together() -> None:
     some = graph.training.toarray()
     some[:5, :] = some[:, :5] = 0
     left = build(edges_of(0), np.flatnonzero(keep[:N_TRAIN]))
-    assert Judge(graph).accuracy(keep=keep, training=sp.csr_array(some)) == expected(
+    assert Judge(graph).score(keep=keep, training=sp.csr_array(some)) == expected(
         left, 2, some * np.outer(keep, keep)
     )
 
@@ -141,8 +141,8 @@ def test_choices_are_judged_on_the_validation_graph() -> None:
     )
     keep = np.arange(TOTAL) != 3
     judged = Judge(graph, on="validation")
-    assert judged.accuracy() == Judge(swapped).accuracy() == expected(swapped, 2) != Judge(graph).accuracy()
-    assert judged.accuracy(keep=keep) == Judge(swapped).accuracy(keep=keep)
+    assert judged.score() == Judge(swapped).score() == expected(swapped, 2) != Judge(graph).score()
+    assert judged.score(keep=keep) == Judge(swapped).score(keep=keep)
     with pytest.raises(ValueError, match=r"on is 'val'.* test or validation"):
         Judge(graph, on="val")
 
@@ -151,6 +151,6 @@ def test_what_is_no_mask_is_refused() -> None:
     judged = Judge(build(edges_of(0), np.arange(N_TRAIN)))
     for keep in (np.ones(TOTAL, dtype=np.int64), np.ones(3, dtype=np.bool_)):
         with pytest.raises(ValueError, match="expected a mask"):
-            judged.accuracy(keep=keep)  # type: ignore[arg-type]
+            judged.score(keep=keep)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="hops is 0"):
         Judge(judged.graph, hops=0)

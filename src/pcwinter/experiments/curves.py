@@ -124,13 +124,13 @@ class Trial:
 
     def __call__(self, begin: int, end: int) -> FloatArray:
         """Accuracies at the counts `begin` to `end` - 1."""
-        return np.array([self._accuracy(self.best_first[:count]) for count in self.counts[begin:end]])
+        return np.array([self._score(self.best_first[:count]) for count in self.counts[begin:end]])
 
-    def _accuracy(self, some: IntArray) -> float:
+    def _score(self, some: IntArray) -> float:
         n = self.judge.graph.n_nodes
         if some.ndim == 1:
             keep = np.ones(n, dtype=np.bool_)
             keep[some] = False
-            return self.judge.accuracy(keep=keep)
+            return self.judge.score(keep=keep)
         half = sp.coo_array((np.ones(len(some)), (some[:, 0], some[:, 1])), shape=(n, n))
-        return self.judge.accuracy(training=sp.csr_array(half + half.T))
+        return self.judge.score(training=sp.csr_array(half + half.T))

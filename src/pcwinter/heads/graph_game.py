@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from pcwinter._util.checks import did_you_mean
 from pcwinter._util.threads import one_thread
 from pcwinter.game.metrics import metric_for
@@ -11,6 +13,7 @@ from pcwinter.game.problem import GraphGame, make_problem
 from pcwinter.game.tree import ContributionTree, check_tree
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.heads.calibration import Calibration, calibrate
+from pcwinter.heads.ridge.closed_form import inverse_norm, largest_norm
 from pcwinter.heads.ridge.head import Ridge, RidgeWalker
 from pcwinter.heads.ridge.leave_one_out import LeaveOneOut, choose_by_leave_one_out
 from pcwinter.heads.softmax import Softmax, SoftmaxWalker, softmax_for
@@ -51,7 +54,9 @@ def graph_game(
         if stage is not None:
             stage("calibrating")
         if graph.regression:
-            calibration = choose_by_leave_one_out(problem, ridge)
+            complete, nodes = problem.complete, problem.features[np.unique(problem.local.node)]
+            norm = inverse_norm(complete) * largest_norm(nodes)
+            calibration = choose_by_leave_one_out(complete, problem.outcome, ridge, norm)
         else:
             like = replace(softmax_for(graph), class_weight=ridge.class_weight)
             calibration = calibrate(problem, like, ridge)

@@ -136,7 +136,7 @@ def test_the_detail_adds_up_to_the_utility(metric: str, family: str) -> None:
     for _ in range(2):  # the parts of two walks add up
         walk = game.walk(order, parts)
     np.testing.assert_allclose(walk.utility, plain.utility, atol=1e-12)
-    steps = np.diff(walk.utility, prepend=METRICS[metric].empty(3))
+    steps = np.diff(walk.utility, prepend=METRICS[metric].empty(game.ends)[0])
     total = parts.sums.sum(axis=1) if metric == "accuracy" else parts.sums.mean(axis=1)
     np.testing.assert_allclose(total[order.players], 2 * steps, atol=1e-12)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pcwinter._util.arrays import FloatArray
-from pcwinter.game.problem import Problem
-from pcwinter.heads.ridge.head import Ridge, inverse_norm, largest_norm
+from pcwinter._util.arrays import FloatArray, Sparse
+from pcwinter.heads.ridge.closed_form import inverse_norm
+from pcwinter.heads.ridge.head import Ridge
 
 PENALTIES = tuple(float(f"{p:.3g}") for p in np.geomspace(1e-3, 1e3, 25))
 BIASES = (0.0, 0.3, 1.0, 3.0)
@@ -37,17 +37,18 @@ def leave_one_out_error(kernel: FloatArray, outcome: FloatArray, penalties: Floa
     return found
 
 
-def choose_by_leave_one_out(problem: Problem, fixed: Ridge) -> LeaveOneOut:
-    """Choose the parameters that are None in `fixed`. Every column counts the same; ties go to the larger penalty."""
-    scale = inverse_norm(problem.complete)
-    norm = scale * largest_norm(problem.features[np.unique(problem.local.node)])
-    gram = (problem.complete @ problem.complete.T).toarray() * scale
-    spread = np.mean(problem.outcome**2, axis=0)
+def choose_by_leave_one_out(complete: Sparse, outcome: FloatArray, fixed: Ridge, norm: float = 1.0) -> LeaveOneOut:
+    """Choose the parameters that are None in `fixed`. Every column counts the same; ties go to the larger penalty.
+
+    `complete`, (t, d), are the rows, `outcome`, (t, c), the targets minus their means, and `norm` is as in `points`.
+    """
+    gram = (complete @ complete.T).toarray() * inverse_norm(complete)
+    spread = np.mean(outcome**2, axis=0)
     points = np.array(fixed.points(norm, penalties=PENALTIES, biases=BIASES))
     best = LeaveOneOut(np.nan, np.nan, -np.inf)
     for bias in np.unique(points[:, 1]).tolist():
         penalties = np.sort(points[points[:, 1] == bias, 0])[::-1]
-        errors = leave_one_out_error(gram + bias**2, problem.outcome, penalties)
+        errors = leave_one_out_error(gram + bias**2, outcome, penalties)
         r2 = np.mean(1 - errors / np.where(spread > 0, spread, 1.0), axis=1)
         k = int(r2.argmax())
         if r2[k] > best.r2:
