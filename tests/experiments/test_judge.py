@@ -123,9 +123,7 @@ def test_edges_and_nodes_together() -> None:
     some = graph.training.toarray()
     some[:5, :] = some[:, :5] = 0
     left = build(edges_of(0), np.flatnonzero(keep[:N_TRAIN]))
-    assert Judge(graph).score(keep=keep, training=sp.csr_array(some)) == expected(
-        left, 2, some * np.outer(keep, keep)
-    )
+    assert Judge(graph).score(keep=keep, training=sp.csr_array(some)) == expected(left, 2, some * np.outer(keep, keep))
 
 
 def test_a_given_head_replaces_the_recipe_of_the_graph() -> None:
