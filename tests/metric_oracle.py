@@ -27,8 +27,7 @@ def with_numbers(graph: Graph, columns: int = 1, seed: int = 0) -> Graph:
     targets = graph.features.toarray() @ rng.normal(size=(graph.features.shape[1], columns)) * 3 + 7
     targets += rng.normal(size=targets.shape) / 2
     targets[graph.labels < 0] = np.nan
-    sets = {"train": graph.train, "val": graph.val, "test": graph.test}
-    return Graph(graph.adjacency, graph.features, targets=targets, **sets)
+    return Graph(graph.adjacency, graph.features, None, graph.train, graph.val, graph.test, targets=targets)
 
 
 def suited(graph: Graph, metric: str, columns: int = 2) -> Graph:

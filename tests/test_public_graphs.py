@@ -213,7 +213,7 @@ def test_calibration_picks_what_ranks_well(data_dir: Path) -> None:
     for name, choices in good.items():
         graph = pw.load(name, data=data_dir)
         _, _, chosen = pw.graph_game(graph, pw.contribution_tree(graph))
-        assert chosen is not None
+        assert isinstance(chosen, pw.Calibration)
         assert (chosen.penalty, chosen.bias) in choices
         assert chosen.agreement > 0.8
 

@@ -180,7 +180,7 @@ def test_values_of_every_metric_add_up_and_agree_with_all_orders(metric: str) ->
 def test_the_bootstrap_needs_a_mean_over_validation_nodes() -> None:
     graph = make_graph([(0, 2), (1, 3), (2, 3)], [0, 1], n_val=30)
     for metric in ALL:
-        options = {"head": RIDGE, "metric": metric, "bootstrap": 5, "permutations": 10}
+        options: dict[str, Any] = {"head": RIDGE, "metric": metric, "bootstrap": 5, "permutations": 10}
         if metric in ("accuracy", "probability", "log-likelihood", "neg-mse"):
             values = pw.value(suited(graph, metric), **options)
             assert (values.nodes()["stderr_validation"] >= 0).all()
@@ -211,13 +211,14 @@ def test_numeric_targets_need_ridge_and_their_own_metrics() -> None:
     values = pw.value(graph, permutations=2)
     assert values.request.metric == "r2"
     assert isinstance(values.calibration, LeaveOneOut)
-    for options, sentence in (
+    refused: list[tuple[dict[str, Any], str]] = [
         ({"head": "softmax"}, "the softmax head needs classes, but the graph has numeric targets: use head='ridge'"),
         ({"head": pw.Softmax()}, "the softmax head needs classes"),
         ({"preset": "paper"}, "preset='paper' needs classes, but the graph has numeric targets: leave preset out"),
         ({"head": pw.Ridge(class_weight="balanced")}, "class_weight is 'balanced', but the graph has numeric targets"),
         ({"metric": "accuracy"}, "metric is 'accuracy', but the graph has numeric targets"),
-    ):
+    ]
+    for options, sentence in refused:
         with pytest.raises(ValueError, match=sentence):
             pw.value(graph, permutations=2, **options)
 

@@ -14,6 +14,7 @@ from pcwinter.baselines.node_game import PATIENCE, NodeGame, complete_head, node
 from pcwinter.game.metrics import ACCURACY
 from pcwinter.game.protocol import Order, marginals
 from pcwinter.graph.graph import Graph
+from pcwinter.heads.calibration import Calibration
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax, softmax_for
 from pcwinter.valuation import value
@@ -248,7 +249,7 @@ def test_heads_are_those_of_value() -> None:
     assert (found.penalty, found.bias) == (used.penalty, used.bias)
     tempered = complete_head(graph, Ridge(penalty=10, bias=3), metric="log-likelihood")
     used = value(graph, head=Ridge(penalty=10, bias=3), metric="log-likelihood", permutations=1).calibration
-    assert used is not None
+    assert isinstance(used, Calibration)
     assert tempered == Ridge(10, 3, used.temperature)
     by_name = baselines.leave_one_out_nodes(graph, "ridge")
     np.testing.assert_array_equal(by_name.value, baselines.leave_one_out_nodes(graph, found).value)

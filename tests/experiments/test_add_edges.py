@@ -13,7 +13,8 @@ from pcwinter.baselines.ranking import Ranking
 from pcwinter.experiments import add_edges, reproduce
 from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.judge import Judge
-from pcwinter.experiments.study import QUICK, Study, open_study
+from pcwinter.experiments.opening import open_study
+from pcwinter.experiments.study import QUICK, Study
 from stub_study import Stub
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")

@@ -10,7 +10,8 @@ import pytest
 import pcwinter as pw
 from pcwinter.experiments import EXPERIMENTS, reproduce
 from pcwinter.experiments.judge import Judge
-from pcwinter.experiments.study import Study, open_study
+from pcwinter.experiments.opening import open_study
+from pcwinter.experiments.study import Study
 from stub_study import Stub
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")

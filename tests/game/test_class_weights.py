@@ -26,4 +26,4 @@ def test_other_weightings_are_refused() -> None:
     assert check_class_weight(None) is None
     for head in (pw.Ridge, pw.Softmax):
         with pytest.raises(ValueError, match="class_weight is 'inverse', expected balanced"):
-            head(class_weight="inverse")  # type: ignore[operator]
+            head(class_weight="inverse")

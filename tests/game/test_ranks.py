@@ -14,7 +14,7 @@ Ints = npt.NDArray[np.int64]
 
 def ranking(scores: Floats, c: int) -> Floats:
     """What nodes are ranked by when class c is positive; whole numbers stay whole, so ties stay exact."""
-    return scores[1] - scores[0] if len(scores) == 2 else len(scores) * scores[c] - scores.sum(axis=0)
+    return np.asarray(scores[1] - scores[0] if len(scores) == 2 else len(scores) * scores[c] - scores.sum(axis=0))
 
 
 def expected(scores: Floats, targets: Ints, *, area: bool) -> float:

@@ -12,7 +12,7 @@ quiet = pytest.mark.filterwarnings("ignore:the (edges|model)")
 def test_calibration_chooses_what_is_left_open() -> None:
     graph = random_graph(2, n_val=40)
     free = pw.value(graph, permutations=1).calibration
-    assert free is not None
+    assert isinstance(free, pw.Calibration)
     assert 0.01 <= free.temperature < 1  # ridge scores are flatter than the logits of a trained softmax
     assert 0.5 < free.agreement <= 1
     half = pw.value(graph, head=pw.Ridge(penalty=0.123), permutations=1).calibration

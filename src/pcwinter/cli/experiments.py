@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcwinter.cli.choices import DATASETS, EXPERIMENTS, FEATURES, ON, PARTS, RUN, WHICH, at_home, data_option
+from pcwinter.cli.choices import (
+    DATASETS,
+    EXPERIMENTS,
+    FEATURES,
+    ON,
+    PARTS,
+    RUN,
+    WHICH,
+    at_home,
+    class_weight_option,
+    data_option,
+    metric_option,
+)
 
 if TYPE_CHECKING:
     from pcwinter.graph.graph import Graph
@@ -49,7 +61,7 @@ features_option = click.option(
     type=click.Choice(("ridge", "softmax")),
     default="ridge",
     show_default=True,
-    help="Head of the values; rankings are always scored with the softmax head.",
+    help="Head of the values; rankings are always scored with the softmax head, or with ridge for numeric targets.",
 )
 @click.option(
     "--on",
@@ -59,6 +71,8 @@ features_option = click.option(
     help="Graph to score on. While you are still choosing a method, use validation, or choice: a random split for "
     "every seed, with nodes for choosing that are not test nodes.",
 )
+@metric_option
+@class_weight_option
 @click.option("--quick", is_flag=True, help="Use only 20 orders and 11 points, as a first test.")
 @click.option(
     "--orders", type=int, metavar="N", help="Number of orders of every family in the ablation.  [default: 200]"
@@ -99,7 +113,8 @@ def reproduce(
       pcwinter reproduce all --dataset demo --quick --out runs/quick
     """
     from pcwinter.experiments import reproduce as repeat
-    from pcwinter.experiments.study import Interrupted, open_study
+    from pcwinter.experiments.opening import open_study
+    from pcwinter.experiments.study import Interrupted
 
     quiet = options["quiet"]
     called, own = _own_graph(dataset, graph, features, options["data"], quiet=quiet)
@@ -133,6 +148,8 @@ def reproduce(
     show_default=True,
     help="Graph to score on. Use validation while you are still choosing a method.",
 )
+@metric_option
+@class_weight_option
 @click.option(
     "--seeds",
     type=int,

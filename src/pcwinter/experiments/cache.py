@@ -5,7 +5,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pcwinter._util.files import AGAIN, replace_file
+from pcwinter.baselines.ranking import Ranking
 
 
 def keep(path: Path, found: Any) -> None:
@@ -21,6 +24,18 @@ def kept(path: Path) -> Any:
         return content["found"] if content["sha256"] == _digest(content["found"]) else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def plain_ranking(ranking: Ranking) -> dict[str, Any]:
+    """A ranking as numbers, strings, lists and dictionaries."""
+    values = {name: getattr(ranking, name) for name in Ranking.__slots__}
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+
+
+def ranking_of(found: dict[str, Any]) -> Ranking:
+    """The ranking that `plain_ranking` took apart."""
+    arrays = {name: np.array(found[name], dtype=np.float64) for name in ("value", "stderr")}
+    return Ranking(**(found | arrays | {"items": np.array(found["items"], dtype=np.int64)}))
 
 
 def _digest(found: Any) -> str:

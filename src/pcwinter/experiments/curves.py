@@ -27,7 +27,7 @@ class Curve:
     """Accuracy after each number of steps."""
 
     count: IntArray  # (points,) nodes dropped or edges added, from none to all
-    accuracy: FloatArray  # (points,)
+    accuracy: FloatArray  # (points,) or another metric of the judge
 
     @property
     def mean(self) -> float:

@@ -6,6 +6,7 @@ numeric targets, ridge regression takes its place.
 """
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +18,7 @@ from pcwinter.game.metrics import ACCURACY, TIE, class_ends, measure, metric_for
 from pcwinter.game.problem import expected
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import propagate, propagate_to
+from pcwinter.heads.graph_game import suited_head
 from pcwinter.heads.ridge.closed_form import inverse_norm, solve_for
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.ridge.leave_one_out import choose_by_leave_one_out
@@ -110,6 +112,14 @@ class Judge:
         """The same as `score`, which is its new name."""
         warnings.warn("Judge.accuracy is now called Judge.score", DeprecationWarning, stacklevel=2)
         return self.score(keep=keep, training=training)
+
+
+def judging_head(graph: Graph, class_weight: str | None) -> Softmax | Ridge | None:
+    """The judge's head: the usual one, perhaps with class weights, which graphs with numeric targets refuse."""
+    if class_weight is None:
+        return None
+    suited_head(Ridge(class_weight=class_weight), graph)
+    return replace(softmax_for(graph), class_weight=class_weight)
 
 
 def judge(

@@ -14,8 +14,9 @@ from pcwinter.baselines.simple import degree, random_edges, random_nodes
 from pcwinter.estimation.display import now_and_then
 from pcwinter.experiments.curves import WHICH, Curve, addable, droppable, dropped, judged, to_drop
 from pcwinter.experiments.figures import check_figures
-from pcwinter.experiments.judge import ON, Judge
+from pcwinter.experiments.judge import ON, Judge, judging_head
 from pcwinter.experiments.output import Outcome, edges_summary, file_name, markdown, write
+from pcwinter.game.class_weights import check_class_weight
 from pcwinter.graph.graph import Graph, check_graph
 
 
@@ -29,6 +30,8 @@ def judge_file(
     on: str = "test",
     seeds: int = 3,
     workers: int = 1,
+    metric: str | None = None,
+    class_weight: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> str:
     """A table that summarises the curve of the values in `file`, next to the curves of random values and of degrees.
@@ -41,6 +44,8 @@ def judge_file(
     - `on`: the graph to score on, "test" or "validation".
     - `seeds`: number of seeds; ties are broken at random.
     - `workers`: number of processes; it changes only the time.
+    - `metric`: what is measured, a name in METRICS or "f1:CLASS"; by default accuracy, or R2 with numeric targets.
+    - `class_weight`: "balanced" if rare classes shall count as much as frequent ones in the judge's training.
     - `say(sentence)`: called with messages about the progress.
     """
     file, out = Path(file), None if out is None else Path(out)
@@ -62,8 +67,10 @@ def judge_file(
     else:
         ranking, text = _near(ranking, graph, which, file)
     title = f"{dataset} judge {ranking.method}{'' if which == 'unlabelled' else f' {which}'}"
-    outcome = Outcome(title if on == "test" else f"{title} on {on}", x="edges added" if edges else dropped(which))
-    judge, outcome.y = Judge(graph, on=on), f"{on} accuracy"
+    parts = [title, metric, check_class_weight(class_weight), f"on {on}" if on != "test" else ""]
+    outcome = Outcome(" ".join(filter(None, parts)), x="edges added" if edges else dropped(which))
+    judge = Judge(graph, on=on, metric=metric, head=judging_head(graph, class_weight))
+    outcome.y = f"{on} {judge.metric.name}"
     if out is not None:
         if out.exists() and not out.is_dir():
             raise FileExistsError(f"{out} is a file, expected a directory: choose another path")

@@ -9,14 +9,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from importlib import metadata
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pcwinter._util.arrays import IntArray
-from pcwinter._util.checks import did_you_mean, number, one_of, whole_number
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.influence import influence_edges, influence_nodes
 from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes
@@ -28,18 +26,17 @@ from pcwinter.estimation.display import Display, now_and_then
 from pcwinter.estimation.estimator import Sample, states
 from pcwinter.estimation.stopping import USUAL, Rule, choose, evaluations, seconds
 from pcwinter.estimation.stopping import permutations as exactly
-from pcwinter.experiments.cache import keep, kept
+from pcwinter.experiments.cache import keep, kept, plain_ranking, ranking_of
 from pcwinter.experiments.curves import Curve, addable, droppable, judged
 from pcwinter.experiments.figures import SHARE
 from pcwinter.experiments.folder import STUDY, claim
-from pcwinter.experiments.judge import ON, Judge
+from pcwinter.experiments.judge import ON, Judge, judging_head
 from pcwinter.experiments.output import file_name
 from pcwinter.game.tree import LEVELS
-from pcwinter.graph.graph import Graph, check_graph
-from pcwinter.graph.io.datasets import DATASETS, load
+from pcwinter.graph.graph import Graph
 from pcwinter.graph.splits import choice_split, fresh_split
 from pcwinter.heads.ridge.head import Ridge
-from pcwinter.heads.softmax import Softmax
+from pcwinter.heads.softmax import Softmax, softmax_for
 from pcwinter.runs.checkpoints import Checkpoints
 from pcwinter.runs.directory import BITS, fingerprint, run
 from pcwinter.values import Values
@@ -73,6 +70,8 @@ class Study:
     max_seconds: float | None = None  # limit for every sampled valuation
     orders: int | None = None  # for every family of orders in the ablation
     on: str = "test"  # the graph that rankings are scored on: test, validation or choice
+    metric: str | None = None  # of values and of scores; None for the usual one of the graph
+    class_weight: str | None = None  # of all heads that are trained
     quiet: bool = False
     split: str = ""  # name of the split, unless it is the public one
     used: dict[str, Ranking] = field(default_factory=dict)  # rankings of the current experiment
@@ -83,12 +82,17 @@ class Study:
     def judges(self) -> dict[str, Judge]:
         """One judge for the graph of the study, and one for the validation graph, on which methods are chosen."""
         parts = {"validation": "validation", self.on: "test" if self.on == "choice" else self.on}
-        return {on: Judge(self.graph, hops=self.hops, on=part) for on, part in parts.items()}
+        options: dict[str, Any] = {"metric": self.metric, "head": judging_head(self.graph, self.class_weight)}
+        return {on: Judge(self.graph, hops=self.hops, on=part, **options) for on, part in parts.items()}
 
     @cached_property
     def parameters(self) -> Ridge | Softmax:
         """The calibrated head, which all methods share."""
-        return complete_head(self.graph, self.head, self.hops)
+        head: str | Ridge | Softmax = self.head
+        if self.class_weight is not None:
+            plain = Ridge() if head == "ridge" else softmax_for(self.graph)
+            head = replace(plain, class_weight=self.class_weight)
+        return complete_head(self.graph, head, self.hops, self.metric)
 
     @cached_property
     def fingerprint(self) -> dict[str, str]:
@@ -107,7 +111,16 @@ class Study:
         """
         head = "" if self.head == "ridge" else self.head
         where = _where(self.on) if judged else ""
-        return " ".join(part for part in (self.dataset, experiment, head, where) if part)
+        return " ".join(part for part in (self.dataset, experiment, *self.own, head, where) if part)
+
+    @property
+    def own(self) -> list[str]:
+        """The metric and the class weights, if they are not the usual ones: names and keys of results contain them."""
+        return [part for part in (self.metric, self.class_weight) if part]
+
+    def knows(self, method: str) -> bool:
+        """Whether the baseline `method` exists for this graph: influence functions need classes."""
+        return not (self.graph.regression and method.startswith("influence"))
 
     def axis(self, steps: str, *, fresh: bool = False) -> str:
         """The label of the x axis. On `fresh` splits, it shows the share of the `steps`: their number differs."""
@@ -138,6 +151,7 @@ class Study:
             "labelled": len(graph.train),
             "head": self.settings,
             "truncation": list(self.truncation),
+            **({"metric and class weights": self.own} if self.own else {}),
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
             "graph": fingerprint(graph),
@@ -167,9 +181,10 @@ class Study:
     def settings(self) -> str:
         """The head and its parameters as text."""
         found = self.parameters
+        weighted = f", {found.class_weight} class weights" if found.class_weight else ""
         if isinstance(found, Ridge):
-            return f"ridge, penalty {found.penalty:g}, bias {found.bias:g}"
-        return f"softmax, rate {found.learning_rate:g}, {found.epochs} epochs, decay {found.weight_decay:g}"
+            return f"ridge, penalty {found.penalty:g}, bias {found.bias:g}{weighted}"
+        return f"softmax, rate {found.learning_rate:g}, {found.epochs} epochs, decay {found.weight_decay:g}{weighted}"
 
     @property
     def rule(self) -> Rule:
@@ -193,7 +208,7 @@ class Study:
         ratios = ratios if orders == "dfs" else ()
         if permutations is None and self.quick:
             permutations = QUICK
-        key = file_name(self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}")
+        key = file_name(self.head, *self.own, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}")
         if self._last and self._last[0] == key:
             return self._last[1]
         stop = choose(None, permutations, None, None, self.max_seconds)
@@ -203,7 +218,8 @@ class Study:
                 self.out / "runs" / file_name(key, self._kind),
                 name=self.dataset,
                 resume=True,
-                head=self.parameters if isinstance(self.parameters, Ridge) else "softmax",
+                head=self.parameters if isinstance(self.parameters, Ridge) or self.class_weight else "softmax",
+                metric=self.metric,
                 hops=self.hops,
                 orders=orders,
                 truncation=ratios,
@@ -243,13 +259,13 @@ class Study:
         short = budget if time_limit is None or most is not None else f"{float(f'{time_limit:.3g}'):g} s"
 
         def make() -> Ranking:
-            called = file_name("data-shapley", self.head, short, f"seed {seed}", self._bound, self.split)
+            called = file_name("data-shapley", self.head, *self.own, short, f"seed {seed}", self._bound, self.split)
             folder = self.out / "runs" / called
             folder.mkdir(parents=True, exist_ok=True)
             checkpoints = Checkpoints(folder, self._about(about))
             begin, _ = checkpoints.load()
             began = time.perf_counter() if time_limit is None else None  # budgets compare the time of estimating
-            game = node_game(self.graph, self.parameters, hops=self.hops, tolerance=TOLERANCE)
+            game = node_game(self.graph, self.parameters, hops=self.hops, metric=self.metric, tolerance=TOLERANCE)
             sample = Sample(game, Free(game.n_players), {}, seed)
             with self._display(rule) as display, one_thread():
                 stop = rule | display.interrupted
@@ -280,19 +296,30 @@ class Study:
     def baseline(self, method: str, seed: int) -> Ranking:
         """A baseline without sampling: `method` is its name, and `seed` is used by random values only."""
         graph, hops, helpers = self.graph, self.hops, self._helpers(long=self.head == "softmax")
+        metric, weighted = self.metric, self.class_weight
         makers: dict[str, Callable[[], Ranking]] = {
             "random": lambda: random_nodes(graph, hops=hops, seed=seed),
             "degree": lambda: degree(graph, hops=hops),
             "leave-one-out": lambda: leave_one_out_nodes(
-                graph, self.parameters, hops=hops, workers=helpers, progress=now_and_then(self.say, method)
+                graph,
+                self.parameters,
+                hops=hops,
+                metric=metric,
+                workers=helpers,
+                progress=now_and_then(self.say, method),
             ),
-            "influence": lambda: influence_nodes(graph, hops=hops),
+            "influence": lambda: influence_nodes(graph, hops=hops, class_weight=weighted),
             "random edges": lambda: random_edges(graph, seed=seed),
             "betweenness": lambda: betweenness(graph),
             "leave-one-out edges": lambda: leave_one_out_edges(
-                graph, self.parameters, hops=hops, workers=helpers, progress=now_and_then(self.say, method)
+                graph,
+                self.parameters,
+                hops=hops,
+                metric=metric,
+                workers=helpers,
+                progress=now_and_then(self.say, method),
             ),
-            "influence edges": lambda: influence_edges(graph, hops=hops),
+            "influence edges": lambda: influence_edges(graph, hops=hops, class_weight=weighted),
         }
         return self._once(method, seed if method.startswith("random") else 0, makers[method])
 
@@ -310,7 +337,7 @@ class Study:
 
     def _judged(self, what: str, best_first: IntArray, on: str) -> Curve:
         """The stored curve, or a new one, which is then stored."""
-        settings = (self.fingerprint, self.hops, self.points, best_first.shape)
+        settings = (self.fingerprint, self.hops, self.points, best_first.shape, *self.own)
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
         path = self.out / file_name("curves", _where(on)) / f"{key}.json"
         found = kept(path)
@@ -342,7 +369,8 @@ class Study:
 
     def _about(self, *parts: object) -> str:
         asked = (self.hops, self.truncation, self.quick, self.max_seconds)
-        settings = (self.fingerprint, repr(self.parameters), asked, parts)
+        head = repr(self.parameters).replace(", class_weight=None", "")  # so that results of 0.3.0 are found
+        settings = (self.fingerprint, head, asked, parts, *self.own)
         return sha256(json.dumps(settings, default=str).encode()).hexdigest()
 
     def _once(self, method: str, seed: int, make: Callable[[], Ranking], *parts: object) -> Ranking:
@@ -353,10 +381,10 @@ class Study:
             found = kept(path)
             if found is None:
                 began = time.perf_counter()
-                found = _plain(replace(make(), workers=self.workers))
+                found = plain_ranking(replace(make(), workers=self.workers))
                 keep(path, found)
                 self._took(f"{method}, seed {seed}", began)
-            self._known[key] = _ranking(found)
+            self._known[key] = ranking_of(found)
         self.used[key] = self._known[key]
         return self._known[key]
 
@@ -380,71 +408,5 @@ class Study:
         return notes
 
 
-def open_study(
-    dataset: str,
-    out: str | PathLike[str],
-    *,
-    graph: Graph | None = None,
-    data: str | PathLike[str] | None = None,
-    head: str = "ridge",
-    workers: int = 1,
-    quick: bool = False,
-    max_seconds: float | None = None,
-    orders: int | None = None,
-    on: str = "test",
-    quiet: bool = False,
-) -> Study:
-    """The study of a public graph, with the paper's truncation ratios, or of your own graph, without truncation.
-
-    - `dataset`: a name in `DATASETS`, or a name for your own graph.
-    - `out`: the directory of the results; an interrupted study continues there, if the graph is the same.
-    - `graph`: your own graph. Its tables have no numbers of the paper, and its softmax head has the default parameters.
-    - `data`: the folder with the files of the public graphs, as in `load`.
-    - `head`: the head of the values, "ridge" or "softmax".
-    - `workers`: number of processes; it changes only the time.
-    - `quick`: use only 20 orders and 11 points, as a first test.
-    - `max_seconds`: limit on the time of every sampled valuation, including preparation.
-    - `orders`: number of orders of every family in the ablation.
-    - `on`: the graph that rankings are scored on, "test", "validation" or "choice". With "choice", every seed has a
-      random split of its own, and rankings are scored on its choice nodes: see `pcwinter.graph.splits.choice_split`.
-    - `quiet`: print nothing.
-    """
-    known = DATASETS.get(dataset)
-    if graph is not None:
-        check_graph(graph)
-        if known:
-            raise ValueError(f"graph is called {dataset!r}, which is the name of a public graph: rename it")
-        if data is not None:
-            raise ValueError("data is the folder of the public graphs, and this graph is not one of them: leave it out")
-    elif known is None:
-        hint = did_you_mean(dataset, DATASETS) or f": choose one of {', '.join(DATASETS)}"
-        raise ValueError(f"there is no dataset {dataset!r}{hint}")
-    one_of("on", on, PARTS)
-    one_of("head", head, ("ridge", "softmax"))
-    return Study(
-        dataset=dataset,
-        graph=load(dataset, data=data) if graph is None else graph,
-        out=Path(out),
-        head=head,
-        truncation=known.truncation if known else (),
-        workers=whole_number("workers", workers, 1),
-        quick=quick,
-        max_seconds=None if max_seconds is None else number("max_seconds", max_seconds),
-        orders=None if orders is None else whole_number("orders", orders, 1),
-        on=on,
-        quiet=quiet,
-    )
-
-
 def _where(on: str) -> str:
     return "" if on == "test" else f"on {on}"
-
-
-def _plain(ranking: Ranking) -> dict[str, Any]:
-    values = {name: getattr(ranking, name) for name in Ranking.__slots__}
-    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}
-
-
-def _ranking(found: dict[str, Any]) -> Ranking:
-    arrays = {name: np.array(found[name], dtype=np.float64) for name in ("value", "stderr")}
-    return Ranking(**(found | arrays | {"items": np.array(found["items"], dtype=np.int64)}))

@@ -1,5 +1,7 @@
 """The closed-form head: every walk against the definition, dual against primal, normal equations."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -159,7 +161,7 @@ def test_all_zero_representations_are_refused() -> None:
 @pytest.mark.parametrize(
     "options", [{"penalty": 0.0}, {"penalty": -1.0}, {"bias": -1.0}, {"temperature": float("inf")}]
 )
-def test_bad_parameters_are_refused(options: dict[str, float]) -> None:
+def test_bad_parameters_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(options))} is .*, expected"):
         Ridge(**options)
     assert Ridge(bias=0.0).bias == 0
@@ -220,7 +222,7 @@ def test_scores_that_are_all_zero_are_tied() -> None:
         ({"bias": 5000}, "bias is 5000, expected a penalty of at least 250,"),
     ],
 )
-def test_parameters_with_which_rounding_would_decide_ties_are_refused(head: dict[str, float], sentence: str) -> None:
+def test_parameters_with_which_rounding_would_decide_ties_are_refused(head: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence) as caught:
         Ridge(**head)
     assert str(caught.value).endswith("so that rounding does not decide ties: raise penalty or lower bias")

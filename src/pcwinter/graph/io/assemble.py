@@ -38,6 +38,7 @@ class Named(NamedTuple):
     features: FloatArray | Sparse  # (n, d)
     edges: IntArray  # (m, 2) node numbers, in either direction
     called: str = "label"  # what the data calls a node's class
+    targets: FloatArray | None = None  # (n, k) numbers instead of classes, NaN where unknown
 
 
 def split_sets(words: Sequence[object] | Words, where: Where) -> tuple[IntArray, IntArray, IntArray]:
@@ -74,13 +75,19 @@ def assemble(named: Named, normalize: str, class_names: Sequence[str] | None = N
 
     When the labels are numbers, `class_names[c]` is the name of class c.
     """
+    if named.ids is not None and named.ids.dtype.kind not in "iu" and (named.ids == "").any():
+        node = int(np.flatnonzero(named.ids == "")[0])
+        raise ValueError(f"{named.where(node)} has an empty id: give every node a unique id")
     for name, nodes in zip(SETS, named.sets, strict=True):
-        unknown = nodes[named.labels[nodes] == ""]
+        lacking = named.labels[nodes] == "" if named.targets is None else np.isnan(named.targets[nodes]).any(axis=1)
+        unknown = nodes[lacking]
         if unknown.size:
             raise ValueError(
                 f"{named.where(int(unknown[0]))} is in {name}, but has no {named.called}: "
                 f"give it one, or remove it from {name}"
             )
+    if named.targets is not None:
+        return _graph(named, normalize, targets=named.targets)
     words = _in_order(set(named.labels[np.concatenate(named.sets)].tolist()), named.source)
     untrained = set(words) - set(named.labels[named.sets[0]].tolist())
     if named.sets[0].size and untrained:
@@ -88,20 +95,18 @@ def assemble(named: Named, normalize: str, class_names: Sequence[str] | None = N
             f"{named.source} has no node of class {min(untrained)!r} in train, so a model cannot learn it: "
             "add a node of this class to train, or remove the class from val and test"
         )
-    if named.ids is not None and named.ids.dtype.kind not in "iu" and (named.ids == "").any():
-        node = int(np.flatnonzero(named.ids == "")[0])
-        raise ValueError(f"{named.where(node)} has an empty id: give every node a unique id")
     number = {word: c for c, word in enumerate(words)}
     labels = np.array([number.get(word, -1) for word in named.labels.tolist()], dtype=np.int64)
+    names = words if class_names is None else [class_names[int(word)] for word in words]
+    return _graph(named, normalize, labels=labels, classes=names)
+
+
+def _graph(named: Named, normalize: str, **known: Any) -> Graph:
+    """The Graph with what is `known` about its nodes: labels and classes, or targets."""
+    train, val, test = named.sets
     try:
-        return Graph(
-            named.edges,
-            normalize_features(named.features, normalize),
-            labels,
-            *named.sets,
-            ids=named.ids,
-            classes=words if class_names is None else [class_names[int(word)] for word in words],
-        )
+        features = normalize_features(named.features, normalize)
+        return Graph(named.edges, features, train=train, val=val, test=test, ids=named.ids, **known)
     except (ValueError, TypeError) as error:
         raise ValueError(f"{named.source}: {error}") from error
 

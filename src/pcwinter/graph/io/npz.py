@@ -1,5 +1,7 @@
 """An npz file in the gnn-benchmark layout -> Graph: CSR arrays adj_* and attr_*, labels, an optional split.
 
+The plain arrays `edges` and `features` may take the place of the CSR arrays, and numeric `target` that of labels.
+
 The file is not trusted: every index is checked, and pickles are never loaded.
 """
 
@@ -17,12 +19,14 @@ from pcwinter._util.checks import count
 from pcwinter.graph.graph import Graph, check_labels, check_nodes
 from pcwinter.graph.io.assemble import SETS, Named, assemble, mask
 from pcwinter.graph.splits import PER_CLASS, random_split
+from pcwinter.graph.targets import check_targets
 
 _NAMES = ("class_names", "node_names")
 _KNOWN = (
     *("adj_data", "adj_indices", "adj_indptr", "adj_shape"),
     *("attr_data", "attr_indices", "attr_indptr", "attr_shape", "attr_matrix"),
-    *("labels", *_NAMES, *SETS, *(f"{name}_mask" for name in SETS)),
+    *("features", "edges", "ids"),  # the same as plain arrays
+    *("labels", "target", *_NAMES, *SETS, *(f"{name}_mask" for name in SETS)),
 )
 
 
@@ -30,12 +34,16 @@ def read_archive(path: Path, normalize: str) -> Graph:
     """The graph in an npz file. If it has no split, one is drawn with seed 0, and a warning says so."""
     arrays = _read(path)
     try:
-        features = arrays["attr_matrix"] if "attr_matrix" in arrays else _csr(arrays, "attr")
+        plain = next((name for name in ("attr_matrix", "features") if name in arrays), None)
+        features = arrays[plain] if plain else _csr(arrays, "attr")
         n = features.shape[0] if features.ndim == 2 else 0
         if n == 0:
             raise ValueError(f"the features have shape {features.shape}, but must be (n, d), one row per node")
-        edges = _edges(arrays, n)
-        labels = check_labels(_take(arrays, "labels"), n)
+        edges = arrays["edges"] if "edges" in arrays else _edges(arrays, n)
+        if "labels" in arrays and "target" in arrays:
+            raise ValueError("there are both labels and target: keep labels for classes, or target for numbers")
+        targets = check_targets(arrays["target"], n) if "target" in arrays else None
+        labels = check_labels(_take(arrays, "labels"), n) if targets is None else np.zeros(n, dtype=np.int64)
         sets = _sets(arrays, n)
         class_names = arrays["class_names"].tolist() if "class_names" in arrays else None
         if class_names is not None and labels.max() >= len(class_names):
@@ -44,6 +52,8 @@ def read_archive(path: Path, normalize: str) -> Graph:
                 "name every class"
             )
         if sets is None:
+            if targets is not None:
+                raise ValueError("there is no split: add arrays train, val and test, node numbers or masks")
             sets = _draw(labels)
             message = (
                 f"{path} has no split, so one was drawn with seed 0: {PER_CLASS} training nodes per class, and a fifth "
@@ -55,11 +65,13 @@ def read_archive(path: Path, normalize: str) -> Graph:
     named = Named(
         source=str(path),
         where=lambda node: f"node {node} of {path}",
-        ids=arrays.get("node_names"),
+        ids=arrays.get("node_names", arrays.get("ids")),
         labels=np.where(labels < 0, "", labels.astype(str)).astype(object),
         sets=sets,
         features=features,
         edges=edges,
+        called="label" if targets is None else "target",
+        targets=targets,
     )
     return assemble(named, normalize, class_names)
 
