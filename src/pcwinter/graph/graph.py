@@ -228,7 +228,10 @@ def check_labels(labels: ArrayLike, n: int) -> IntArray:
     known = np.where(np.isnan(given), -1, given)
     bad = np.flatnonzero((known != np.floor(known)) | (known < -1) | (known > np.iinfo(np.int32).max))
     if bad.size:
-        raise ValueError(f"node {bad[0]} has label {given[bad[0]]}, but labels must be 0, 1, 2, ..., or -1 if unknown")
+        raise ValueError(
+            f"node {bad[0]} has label {given[bad[0]]}, but labels must be 0, 1, 2, ..., or -1 if unknown: "
+            "number the classes, or pass numbers to predict as targets"
+        )
     return known.astype(np.int64)
 
 

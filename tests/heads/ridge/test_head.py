@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from oracles import accuracy, log_likelihood, make_graph, random_graph, ridge_prefix, ridge_scores
+from oracles import accuracy, log_likelihood, make_graph, random_graph, ridge_prefix
 from pcwinter.game.detail import make_parts
 from pcwinter.game.metrics import METRICS
 from pcwinter.game.orders import FAMILIES
@@ -14,18 +14,10 @@ from pcwinter.game.protocol import Order
 from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.graph_game import graph_game
-from pcwinter.heads.ridge.head import Ridge, inverse_norm, solve
+from pcwinter.heads.ridge.head import Ridge
 from ridge_walks import walker
 
 THETAS = [(0, 1), (0, 0, 1), (0.1, 0.2, 0.7), (0.5, 0, 0.2), (0, 0.4, 0, 0.6)]  # of the message game
-
-
-def test_solve_equals_the_normal_equations() -> None:
-    rng = np.random.default_rng(0)
-    rows, z, labels = rng.normal(size=(9, 4)), rng.normal(size=(20, 4)), np.arange(9) % 3
-    kernel, cross = rows @ rows.T + 0.25, rows @ z.T + 0.25
-    expected = ridge_scores(rows, labels, z, 3, penalty=0.3, bias=0.5, scale=1.0)
-    np.testing.assert_allclose(solve(kernel, cross, labels, 3, 0.3).T, expected, atol=1e-12)
 
 
 GAMES = [(1, ()), (2, ()), (3, ()), *((len(theta) - 1, theta) for theta in THETAS)]
@@ -165,11 +157,6 @@ def test_bad_parameters_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"{next(iter(options))} is .*, expected"):
         Ridge(**options)
     assert Ridge(bias=0.0).bias == 0
-
-
-def test_scaling_makes_the_mean_squared_norm_one() -> None:
-    rows = np.random.default_rng(0).random((7, 3))
-    assert np.mean(np.sum(rows**2, axis=1)) * inverse_norm(sp.csr_array(rows)) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("primal", [False, True])
