@@ -7,9 +7,11 @@ import numpy.typing as npt
 import pytest
 import scipy.sparse as sp
 
-from oracles import dense_power
-from pcwinter.experiments.judge import Judge, judge
+from metric_oracle import balanced, learnt, lopsided, utility_of, with_numbers
+from oracles import dense_power, random_graph, ridge_fit, validation_rows
+from pcwinter.experiments.judge import Judge, judge, judging_head
 from pcwinter.graph.graph import Graph
+from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import PAPER, Softmax
 from torch_loop import torch_loop
 
@@ -152,3 +154,48 @@ def test_what_is_no_mask_is_refused() -> None:
             judged.score(keep=keep)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="hops is 0"):
         Judge(judged.graph, hops=0)
+
+
+def test_numbers_are_judged_by_ridge_and_r2() -> None:
+    """Against the normal equations, with the parameters that leave-one-out errors choose."""
+    plain = random_graph(5, n=24, n_train=10, n_val=20, n_features=4)
+    graph = with_numbers(plain, 2)
+    judged = Judge(graph, on="validation")
+    assert isinstance(judged.head, Ridge)
+    keep = np.ones(graph.n_nodes, dtype=np.bool_)
+    keep[[0, 3, 12, 15]] = False
+    whole = (dense_power(graph.training.toarray(), 2) @ graph.features.toarray())[graph.train]
+    scale = np.mean(np.sum(whole**2, axis=1)) ** -0.5
+    known = graph.train[keep[graph.train]]
+    rows = (dense_power(graph.training.toarray() * np.outer(keep, keep), 2) @ graph.features.toarray())[known]
+    z = validation_rows(graph, 2)
+    assert judged.head.penalty is not None
+    assert judged.head.bias is not None
+    fitted = ridge_fit(rows, learnt(graph, known), z, judged.head.penalty, judged.head.bias, scale, np.ones(len(known)))
+    assert judged.score(keep=keep) == pytest.approx(utility_of(graph, fitted, "r2"))
+    assert judged.score(keep=np.isin(np.arange(graph.n_nodes), graph.train, invert=True)) == 0
+    mse = Judge(graph, on="validation", metric="neg-mse", head=Ridge(2.0, 0.5))
+    assert mse.head == Ridge(2.0, 0.5)
+    with pytest.raises(ValueError, match=r"head is Softmax.*, expected a pcwinter.Ridge"):
+        Judge(graph, on="validation", head=Softmax())
+    with pytest.raises(ValueError, match="class_weight is 'balanced', but the graph has numeric targets"):
+        judging_head(graph, "balanced")
+
+
+def test_other_metrics_and_class_weights() -> None:
+    graph = lopsided(random_graph(5, n=24, n_train=10, n_classes=3, n_val=20, n_features=4))
+    for metric in ("balanced-accuracy", "roc-auc", "average-precision", "f1:1", "macro-f1"):
+        head = judging_head(graph, "balanced")
+        assert isinstance(head, Softmax)
+        judged = Judge(graph, on="validation", metric=metric, head=head)
+        rows = sp.csr_array((dense_power(graph.training.toarray(), 2) @ graph.features.toarray())[graph.train])
+        weights, bias = torch_loop(rows, graph.labels[graph.train], 3, head, balanced(graph, graph.train))
+        wanted = utility_of(graph, validation_rows(graph, 2) @ weights + bias, metric)
+        assert judged.score() == pytest.approx(wanted, abs=1e-9)
+    assert judging_head(graph, None) is None
+
+
+def test_the_old_name_of_score_still_works() -> None:
+    judged = Judge(random_graph(1), on="validation")
+    with pytest.warns(DeprecationWarning, match=r"Judge\.accuracy is now called Judge\.score"):
+        assert judged.accuracy() == judged.score()
