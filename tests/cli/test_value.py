@@ -316,7 +316,7 @@ def test_somebodys_data_stay_when_out_is_the_graph_itself(folder: Path) -> None:
 
 def test_the_help_says_which_classes_macro_f1_averages_over() -> None:
     shown = " ".join(call("value", "--help").stdout.split())
-    assert "macro-f1 averages over the classes that occur among them" in shown
+    assert "Averages over classes are over those that occur among the scored nodes" in shown
 
 
 def test_any_metric_and_class_weights(folder: Path, tmp_path: Path) -> None:

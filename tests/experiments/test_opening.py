@@ -38,6 +38,8 @@ def test_what_does_not_fit_numbers_is_refused(options: dict[str, Any], sentence:
 
 
 def test_the_metric_and_the_weights_are_in_names(tmp_path: Path) -> None:
-    study = open_study("mine", tmp_path, graph=random_graph(1), metric="roc-auc", class_weight="balanced")
-    assert study.title("drop-nodes") == "mine drop-nodes roc-auc balanced"
-    assert study.judges["test" if len(study.graph.test) else "validation"].metric.name == "roc-auc"
+    study = open_study(
+        "mine", tmp_path, graph=random_graph(1), metric="roc-auc", class_weight="balanced", on="validation"
+    )
+    assert study.title("drop-nodes") == "mine drop-nodes roc-auc balanced on validation"
+    assert study.judges["validation"].metric.name == "roc-auc"

@@ -109,7 +109,7 @@ class Judge:
         return np.asarray(fit_scores(rows, labels, members, graph.n_classes, head, self.judged, weights)[0])
 
     def accuracy(self, *, keep: BoolArray | None = None, training: Sparse | None = None) -> float:
-        """The same as `score`, which is its new name."""
+        """The same as `score`, which is its new name; `keep` and `training` are as there."""
         warnings.warn("Judge.accuracy is now called Judge.score", DeprecationWarning, stacklevel=2)
         return self.score(keep=keep, training=training)
 

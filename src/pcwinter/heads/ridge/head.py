@@ -83,7 +83,7 @@ class Ridge:
         """Penalties and biases to choose from; an error if rounding would decide ties with all of them.
 
         `norm` is the largest squared norm of a graph node, where that of the complete rows is 1 on average. `weight` is
-        the largest weight of a row, which divides its penalty.
+        the largest weight of a row, which divides its penalty. `penalties` and `biases` are the grid.
         """
         penalties = penalties if self.penalty is None else (self.penalty,)
         biases = biases if self.bias is None else (self.bias,)
