@@ -22,10 +22,11 @@ from pcwinter.graph.splits import PER_CLASS, random_split
 from pcwinter.graph.targets import check_targets
 
 _NAMES = ("class_names", "node_names")
+PLAIN = ("features", "edges", "ids")  # plain arrays instead of those of the layout
 _KNOWN = (
     *("adj_data", "adj_indices", "adj_indptr", "adj_shape"),
     *("attr_data", "attr_indices", "attr_indptr", "attr_shape", "attr_matrix"),
-    *("features", "edges", "ids"),  # the same as plain arrays
+    *PLAIN,
     *("labels", "target", *_NAMES, *SETS, *(f"{name}_mask" for name in SETS)),
 )
 
@@ -34,15 +35,16 @@ def read_archive(path: Path, normalize: str) -> Graph:
     """The graph in an npz file. If it has no split, one is drawn with seed 0, and a warning says so."""
     arrays = _read(path)
     try:
+        if "adj_shape" in arrays or "attr_shape" in arrays:  # then these names may stand for something else
+            arrays = {name: array for name, array in arrays.items() if name not in PLAIN}
         plain = next((name for name in ("attr_matrix", "features") if name in arrays), None)
         features = arrays[plain] if plain else _csr(arrays, "attr")
         n = features.shape[0] if features.ndim == 2 else 0
         if n == 0:
             raise ValueError(f"the features have shape {features.shape}, but must be (n, d), one row per node")
         edges = arrays["edges"] if "edges" in arrays else _edges(arrays, n)
-        if "labels" in arrays and "target" in arrays:
-            raise ValueError("there are both labels and target: keep labels for classes, or target for numbers")
-        targets = check_targets(arrays["target"], n) if "target" in arrays else None
+        numeric = "target" in arrays and "labels" not in arrays
+        targets = check_targets(arrays["target"], n) if numeric else None
         labels = check_labels(_take(arrays, "labels"), n) if targets is None else np.zeros(n, dtype=np.int64)
         sets = _sets(arrays, n)
         class_names = arrays["class_names"].tolist() if "class_names" in arrays else None
