@@ -15,9 +15,13 @@ from typing import Any
 from benchmarks.machine import ROOT, Result, facts, in_fresh_process
 from benchmarks.table import markdown
 
-NAMES = ("ridge", "messages", "softmax", "growth", "memory", "startup", "converged", "workers", "families", "peer")
+NAMES = (
+    *("ridge", "messages", "softmax", "growth", "memory", "startup", "converged", "workers", "families", "metrics"),
+    "peer",
+)
 RATIOS = ("cora", "citeseer", "amazon-photo")
 GROWTH = ("cora", "amazon-photo")
+METRICS = ("cora", "tolokers")
 MEMORY = ("demo", "cora", "citeseer", "amazon-photo", "amazon-computers", "coauthor-physics")
 
 
@@ -98,6 +102,9 @@ def measure(only: list[str], datasets: list[str]) -> Result:
     if "families" in only:
         for name in chosen(("cora",)):
             run("families", f"families of orders, {name}", _job("families", dataset=name), many=True)
+    if "metrics" in only:
+        for name in chosen(METRICS):
+            run("metrics", f"metrics, {name}", _job("metrics", dataset=name), many=True)
     if "peer" in only:
         run("peer", f"pyDVL, {first}", _job("peer", dataset=first, permutations=60, ours=1_000))
     return {**found, "failed": failed}

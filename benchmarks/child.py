@@ -13,6 +13,7 @@ MODULES = {
     "converged": "costs",
     "workers": "costs",
     "families": "costs",
+    "metrics": "metrics",
     "peer": "peer",
 }
 

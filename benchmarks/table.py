@@ -199,6 +199,20 @@ def _families(lines: list[Result]) -> str:
     return f"## Families of orders\n\n{text}\n\n" + _table(header, rows, "llrr")
 
 
+def _metrics(lines: list[Result]) -> str:
+    text = _prose(
+        "The ridge head on one DFS order of the message game, truncated as in the paper, or 0.7-0.9. ROC-AUC and "
+        "average precision sort the validation nodes once per evaluation, or once per class if there are more than two."
+    )
+    rows = [
+        (line["dataset"], f"{line['validation']:,}", line["metric"], *map(_number, (each, line["over_accuracy"])))
+        for line in lines
+        for each in (line["us_per_evaluation"],)
+    ]
+    header = ("dataset", "validation nodes", "metric", "us each", "over accuracy")
+    return f"## Metrics\n\n{text}\n\n" + _table(header, rows, "lrlrr")
+
+
 def _peer(line: Result) -> str:
     mine, theirs, gap = line["pcwinter"], line["pydvl"], line["gap_in_standard_errors"]
     text = _prose(
@@ -228,6 +242,7 @@ SECTIONS: dict[str, Callable[[Any], str]] = {
     "converged": _converged,
     "workers": _workers,
     "families": _families,
+    "metrics": _metrics,
     "peer": _peer,
 }
 

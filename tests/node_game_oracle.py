@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from oracles import dense_power, log_likelihood, make_graph, ridge_scores, validation_rows
+from metric_oracle import balanced, empty_of, learnt, utility_of
+from oracles import dense_power, make_graph, ridge_fit, validation_rows
 from pcwinter.baselines.ranking import Ranking, near_nodes
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.ridge.head import Ridge
@@ -32,36 +33,15 @@ def induced_scores(
 ) -> Floats:
     """(v, c) scores of the members; ridge scales by the rows of `whole` in the whole training graph."""
     rows = induced_rows(graph, hops, members, training)
-    labels = graph.labels[graph.train[members[graph.train]]]
-    z = validation_rows(graph, hops)
+    known = graph.train[members[graph.train]]
+    z, weights = validation_rows(graph, hops), balanced(graph, known) if head.class_weight else np.ones(len(known))
     if isinstance(head, Softmax):
-        weights, bias = torch_loop(sp.csr_array(rows), labels, graph.n_classes, head)
-        return np.asarray(z @ weights + bias)
+        matrix, bias = torch_loop(sp.csr_array(rows), graph.labels[known], graph.n_classes, head, weights)
+        return np.asarray(z @ matrix + bias)
     assert head.penalty is not None
     assert head.bias is not None
     scale = np.mean(np.sum(induced_rows(graph, hops, whole) ** 2, axis=1)) ** -0.5
-    return ridge_scores(rows, labels, z, graph.n_classes, head.penalty, head.bias, scale)
-
-
-def utility_of(graph: Graph, scores: Floats, metric: str, temperature: float = 1.0) -> float:
-    """The metric from its definition, in plain numbers."""
-    targets, scaled = graph.labels[graph.val], scores / temperature
-    if metric == "log-likelihood":
-        return log_likelihood(scaled, targets)
-    if metric == "probability":
-        odds = np.exp(scaled)
-        return float(np.mean(odds[np.arange(len(targets)), targets] / odds.sum(axis=1)))
-    predicted = np.round(scores, 9).argmax(axis=1)
-    if metric == "accuracy":
-        return float(np.mean(predicted == targets))
-    return float(
-        np.mean(
-            [
-                2 * np.sum((predicted == y) & (targets == y)) / (np.sum(predicted == y) + np.sum(targets == y))
-                for y in np.unique(targets)
-            ]
-        )
-    )
+    return ridge_fit(rows, learnt(graph, known), z, head.penalty, head.bias, scale, weights)
 
 
 def induced_utility(
@@ -75,7 +55,7 @@ def induced_utility(
 ) -> float:
     """Utility of a mask of all nodes, in plain numbers."""
     if not members[graph.train].any():
-        return -float(np.log(graph.n_classes)) if metric == "log-likelihood" else 0.0
+        return empty_of(graph, metric)
     scores = induced_scores(graph, hops, members, head, whole, training)
     temperature = (head.temperature if isinstance(head, Ridge) else None) or 1.0
     return utility_of(graph, scores, metric, temperature)

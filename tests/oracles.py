@@ -142,10 +142,17 @@ def ridge_scores(
     scale: float,
 ) -> Floats:
     """(v, c) by the normal equations, with features scaled by `scale` and a constant feature `bias`."""
+    return ridge_fit(rows, np.eye(n_classes)[labels], z, penalty, bias, scale, np.ones(len(rows)))
+
+
+def ridge_fit(
+    rows: Floats, outcome: Floats, z: Floats, penalty: float, bias: float, scale: float, weights: Floats
+) -> Floats:
+    """The same for any outcome, (t, c), of the rows, whose squared errors have the given weights."""
     phi = np.hstack([rows * scale, np.full((len(rows), 1), bias)])
     phi_z = np.hstack([z * scale, np.full((len(z), 1), bias)])
-    weights = np.linalg.solve(phi.T @ phi + penalty * np.eye(phi.shape[1]), phi.T @ np.eye(n_classes)[labels])
-    return np.asarray(phi_z @ weights)
+    turned = phi.T * weights
+    return np.asarray(phi_z @ np.linalg.solve(turned @ phi + penalty * np.eye(phi.shape[1]), turned @ outcome))
 
 
 def accuracy(scores: Floats, targets: npt.NDArray[np.int64]) -> float:

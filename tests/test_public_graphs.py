@@ -2,18 +2,24 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse as sp
+from sklearn.metrics import roc_auc_score
 
 import pcwinter as pw
-from oracles import dense_power
+from oracles import dense_power, ridge_scores
+from pcwinter import baselines
+from pcwinter.experiments.curves import droppable, judged
+from pcwinter.experiments.judge import Judge
 from pcwinter.game.detail import make_parts
 from pcwinter.game.orders import FAMILIES
 from pcwinter.game.problem import GraphGame
 from pcwinter.game.protocol import marginals
+from pcwinter.graph.propagation import propagate
 from pcwinter.heads.softmax import Softmax
 from torch_loop import torch_loop
 
@@ -261,3 +267,45 @@ def test_cora_converges_as_the_paper_says(cora: pw.Graph) -> None:
     assert 200 <= values.permutations <= 450
     assert values.utility_full < values.utility_roots
     assert values.nodes()["value"].sum() == pytest.approx(values.utility_full)
+
+
+def drawn(name: str, data_dir: Path, seed: int = 0) -> pw.Graph:
+    """A binary graph with 20 labelled nodes per class, drawn by seed; val and test have the sizes of the file."""
+    arrays = np.load(data_dir / "more" / f"{name}.npz")
+    sizes = {"val": len(arrays["val"]), "test": len(arrays["test"])}
+    split = pw.random_split(arrays["labels"], per_class=20, seed=seed, **sizes)
+    features = pw.normalize_features(arrays["features"], "standard")
+    return pw.Graph(arrays["edges"], features, arrays["labels"], *split, name=name)
+
+
+@pytest.mark.parametrize(("name", "truncation"), [("tolokers", (0.9, 0.95)), ("minesweeper", ())])
+@pytest.mark.filterwarnings("ignore:the edges harm", "ignore:the model trained")
+def test_rare_classes_by_roc_auc(name: str, truncation: tuple[float, ...], data_dir: Path) -> None:
+    """U(all) is scikit-learn's area, of scores from the normal equations; the values add up to it minus a half."""
+    graph, head = drawn(name, data_dir), pw.Ridge(penalty=1.0, bias=1.0)
+    options: dict[str, Any] = {"head": head, "coalition": "messages", "truncation": truncation, "permutations": 2}
+    values = pw.value(graph, metric="roc-auc", **options)
+    assert values.utility_empty == 0.5
+    assert values.nodes()["value"].sum() == pytest.approx(values.utility_full - 0.5, abs=1e-12)
+    rows = propagate(graph.training, graph.features, 2)[graph.train].toarray()
+    z, labels = propagate(graph.validation, graph.features, 2)[graph.val].toarray(), graph.labels
+    scale = np.mean(np.sum(rows**2, axis=1)) ** -0.5
+    scores = ridge_scores(rows, labels[graph.train], z, 2, 1.0, 1.0, scale)
+    area = roc_auc_score(labels[graph.val], np.round(scores[:, 1] - scores[:, 0], 9))
+    assert values.utility_full == pytest.approx(area, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:the edges harm")
+def test_dropping_counties_by_value_lowers_r2_faster_than_random_and_degree(data_dir: Path) -> None:
+    graph = pw.read_graph(data_dir / "more" / "county-election.npz", features="none")
+    assert repr(graph).startswith("Graph: 3111 nodes, 9234 edges, regression on 1 target, 7 features")
+    assert graph.ids[0] == 1001
+    values = pw.value(graph, coalition="messages", permutations=100)
+    assert values.nodes()["value"].sum() == pytest.approx(values.utility_full, abs=1e-12)
+    judge = Judge(graph)
+    others = [baselines.degree(graph), *(baselines.random_nodes(graph, seed=seed) for seed in range(3))]
+    for which in ("unlabelled", "labelled", "mixed"):
+        means = [judged(judge, droppable(graph, ranking, which, 0), 21).mean for ranking in others]
+        for level in ("own", "path"):
+            ranking = baselines.of_values(values, level, level)
+            assert judged(judge, droppable(graph, ranking, which, 0), 21).mean < min(means) - 0.1

@@ -9,10 +9,12 @@ import scipy.sparse as sp
 
 import pcwinter as pw
 from any_graph import ANY_KIND, any_graph, dense, model_rows
+from metric_oracle import ALL, empty_of, suited, with_numbers
 from oracles import accuracy, make_graph, random_graph, ridge_scores
 from pcwinter.game.detail import make_parts
 from pcwinter.game.orders import FAMILIES, count_orders
 from pcwinter.game.tree import contribution_tree
+from pcwinter.heads.ridge.leave_one_out import LeaveOneOut
 from pcwinter.valuation import prepare
 
 RIDGE = pw.Ridge(penalty=0.3, bias=1.0, temperature=0.5)
@@ -135,9 +137,14 @@ def test_a_model_no_better_than_a_constant_is_told() -> None:
     features = graph.features.toarray()
     features[graph.val] = 0
     blind = pw.Graph(graph.adjacency, features, graph.labels, graph.train, graph.val)
-    for metric in pw.METRICS:
-        with pytest.warns(UserWarning, match="no better than"):
-            values = pw.value(blind, head=RIDGE, permutations=2, metric=metric)
+    words = {
+        "accuracy": "the most frequent class",
+        "f1:1": "always predicting 1",
+        "r2": "the mean of the validation nodes",
+    }
+    for metric in ALL:
+        with pytest.warns(UserWarning, match=f"no better than .*{words.get(metric, '')}"):
+            values = pw.value(suited(blind, metric), head=RIDGE, permutations=2, metric=metric)
     assert "no better than" in values.warnings[0]
     assert "warning: the model" in repr(values)
 
@@ -152,6 +159,69 @@ def test_edges_that_harm_are_told() -> None:
     with pytest.warns(UserWarning, match=r"edges harm the model.* 0\.0000 .* 1\.0000"):
         values = pw.value(graph, hops=1, head=RIDGE, permutations=2)
     assert values.utility_full < values.utility_roots
+
+
+@pytest.mark.parametrize("metric", ALL)
+@pytest.mark.filterwarnings("ignore:the model trained on", "ignore:the edges harm")
+def test_values_of_every_metric_add_up_and_agree_with_all_orders(metric: str) -> None:
+    graph = suited(make_graph([(0, 2), (1, 3), (2, 3)], [0, 1], n_val=15), metric)
+    for coalition in ("induced", "messages"):
+        exactly = pw.exact_value(graph, head=RIDGE, hops=1, metric=metric, coalition=coalition)
+        sampled = pw.value(graph, head=RIDGE, hops=1, metric=metric, coalition=coalition, permutations=300)
+        for values in (exactly, sampled):
+            gain = values.utility_full - values.utility_empty
+            assert values.nodes()["value"].sum() == pytest.approx(gain, abs=1e-12)
+            assert values.utility_empty == pytest.approx(empty_of(graph, metric), abs=1e-12)
+        close = np.abs(sampled.estimate.mean() - exactly.estimate.mean())
+        assert (close <= 4 * sampled.estimate.stderr() + 1e-12).all()
+        with_constant = pw.exact_value(graph, head=RIDGE, hops=1, metric=metric, coalition=coalition, empty="constant")
+        assert with_constant.utility_empty >= exactly.utility_empty - 1e-12
+
+
+def test_the_bootstrap_needs_a_mean_over_validation_nodes() -> None:
+    graph = make_graph([(0, 2), (1, 3), (2, 3)], [0, 1], n_val=30)
+    for metric in ALL:
+        options: dict[str, Any] = {"head": RIDGE, "metric": metric, "bootstrap": 5, "permutations": 10}
+        if metric in ("accuracy", "probability", "log-likelihood", "neg-mse"):
+            values = pw.value(suited(graph, metric), **options)
+            assert (values.nodes()["stderr_validation"] >= 0).all()
+        else:
+            with pytest.raises(ValueError, match=f"the bootstrap needs a metric that is a mean .*{metric} is not one"):
+                pw.value(suited(graph, metric), **options)
+
+
+def test_accuracy_of_lopsided_classes_names_better_metrics() -> None:
+    plain = make_graph([(0, 2), (1, 3)], [0, 1], n_val=40)
+    labels = plain.labels.copy()
+    labels[plain.val] = np.arange(40) < 7
+    graph = pw.Graph(plain.adjacency, plain.features, labels, plain.train, plain.val)
+    with pytest.warns(UserWarning, match="82% of the validation nodes") as told:
+        values = pw.value(graph, head=RIDGE, permutations=2)
+    assert [str(one.message) for one in told][-1] == values.warnings[-1]
+    assert values.warnings[-1].startswith("82% of the validation nodes are of one class")
+    assert "balanced-accuracy" in values.warnings[-1]
+    assert "roc-auc" in values.warnings[-1]
+    assert not [
+        note for note in pw.value(graph, head=RIDGE, permutations=2, metric="roc-auc").warnings if "82%" in note
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:the model trained on", "ignore:the edges harm")
+def test_numeric_targets_need_ridge_and_their_own_metrics() -> None:
+    graph = with_numbers(make_graph([(0, 2), (1, 3), (2, 3)], [0, 1, 2, 3, 4], n_val=20))
+    values = pw.value(graph, permutations=2)
+    assert values.request.metric == "r2"
+    assert isinstance(values.calibration, LeaveOneOut)
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"head": "softmax"}, "the softmax head needs classes, but the graph has numeric targets: use head='ridge'"),
+        ({"head": pw.Softmax()}, "the softmax head needs classes"),
+        ({"preset": "paper"}, "preset='paper' needs classes, but the graph has numeric targets: leave preset out"),
+        ({"head": pw.Ridge(class_weight="balanced")}, "class_weight is 'balanced', but the graph has numeric targets"),
+        ({"metric": "accuracy"}, "metric is 'accuracy', but the graph has numeric targets"),
+    ]
+    for options, sentence in refused:
+        with pytest.raises(ValueError, match=sentence):
+            pw.value(graph, permutations=2, **options)
 
 
 def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> None:

@@ -17,6 +17,7 @@ from pcwinter.estimation.estimator import NOT_MET, Checkpoint, Estimate, Sample,
 from pcwinter.estimation.jobs import Pool
 from pcwinter.estimation.pools import open_pool
 from pcwinter.estimation.stopping import Progress, Rule, Stage, choose, stages, unheard
+from pcwinter.game.metrics import ACCURACY, LOPSIDED
 from pcwinter.game.orders import Truncation, count_orders, every_order, sampler
 from pcwinter.game.problem import GraphGame
 from pcwinter.game.tree import LEVELS, ContributionTree, contribution_tree
@@ -25,7 +26,7 @@ from pcwinter.heads.calibration import Calibration
 from pcwinter.heads.graph_game import graph_game
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
-from pcwinter.values import Request, Values
+from pcwinter.values import Request, Values, metric_of
 
 BOOTSTRAPPED = ("own", "path", "edge")  # "edge path" would need too much memory
 MAX_PLAYERS = 10_000_000
@@ -37,7 +38,7 @@ def value(
     hops: int = 2,
     preset: str | None = None,
     head: str | Ridge | Softmax | None = None,
-    metric: str = "accuracy",
+    metric: str | None = None,
     coalition: str | None = None,
     theta: Sequence[float] = (),
     orders: str = "dfs",
@@ -64,8 +65,9 @@ def value(
     - `hops`: propagation steps, K.
     - `preset`: "paper" for the paper's game: head="softmax", coalition="induced", remainder="nobody".
     - `head`: the classifier, "ridge" (closed form, the default) or "softmax" (the paper's), or a `Ridge` or `Softmax`.
-    - `metric`: what is measured on the validation nodes, one of `METRICS`. "macro-f1" averages over the classes that
-      occur among them.
+    - `metric`: what is measured on the validation nodes, one of `METRICS`, or "f1:CLASS" with the name of a class. By
+      default "accuracy", or "r2" if the graph has numeric targets. Averages over classes are over those that occur
+      among the validation nodes.
     - `coalition`: what a coalition is. "messages" (the default) weights the messages that have joined as the whole
       model does, so that everything is the model itself; "induced" (the paper's) propagates on the edges that joined.
     - `theta`: weights of the powers 0 to `hops` of the propagation, for "messages"; by default the last power alone.
@@ -98,7 +100,7 @@ def value(
         hops=hops,
         preset=preset,
         head=head,
-        metric=metric,
+        metric=metric_of(graph, metric, preset),
         coalition=coalition,
         theta=theta,
         orders=orders,
@@ -129,7 +131,7 @@ def exact_value(
     hops: int = 2,
     preset: str | None = None,
     head: str | Ridge | Softmax | None = None,
-    metric: str = "accuracy",
+    metric: str | None = None,
     coalition: str | None = None,
     theta: Sequence[float] = (),
     orders: str = "dfs",
@@ -147,7 +149,7 @@ def exact_value(
         hops=hops,
         preset=preset,
         head=head,
-        metric=metric,
+        metric=metric_of(graph, metric, preset),
         coalition=coalition,
         theta=theta,
         orders=orders,
@@ -218,7 +220,7 @@ class Valuation:
     ) -> Values:
         game = self.game
         full, roots = game.utility(np.ones_like(self.tree.null)), game.utility(self.tree.depth == 0)
-        notes = _warnings(full, roots, game.constant_utility(), self.calibration)
+        notes = _warnings(full, roots, game, self.calibration)
         for note in notes:
             warnings.warn(note, stacklevel=4)
         return Values(
@@ -271,14 +273,15 @@ def prepare(
     return Valuation(graph, request, tree, game, head, calibration, sample, began, stage)
 
 
-def _warnings(full: float, roots: float, constant: float, calibration: Calibration | None) -> tuple[str, ...]:
-    notes = []
+def _warnings(full: float, roots: float, game: GraphGame, calibration: Calibration | None) -> tuple[str, ...]:
+    notes, constant, metric, problem = [], game.constant_utility(), game.metric, game.problem
     fitted = "" if calibration else "leave out the head's parameters, so that they are calibrated, or "
     if full <= constant:
         notes.append(
-            f"the model trained on everything scores {full:.4f} on the validation nodes, no better than always "
-            f"predicting the most frequent class ({constant:.4f}), so the values mean little: {fitted}"
-            "check features, labels and split, or try features='standard' (--features standard)"
+            f"the model trained on everything scores {full:.4f} on the validation nodes, no better than "
+            f"{metric.constant} ({constant:.4f}), so the values mean little: {fitted}"
+            f"check features, {'targets' if metric.regression else 'labels'} and split, or try features='standard' "
+            "(--features standard)"
         )
     if full < roots:
         notes.append(
@@ -290,5 +293,11 @@ def _warnings(full: float, roots: float, constant: float, calibration: Calibrati
         notes.append(
             f"calibration chose the end of its range ({named}): better parameters may lie beyond it, so compare the "
             "values with those of other parameters, or try features='standard' (--features standard)"
+        )
+    largest = np.bincount(problem.targets).max() / len(problem.targets)
+    if metric.code == ACCURACY and problem.n_classes > 1 and largest > LOPSIDED:
+        notes.append(
+            f"{largest:.0%} of the validation nodes are of one class, so accuracy says little about the others: "
+            "metric='balanced-accuracy' or metric='roc-auc' says more"
         )
     return tuple(notes)

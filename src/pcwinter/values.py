@@ -9,7 +9,7 @@ import numpy as np
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
 from pcwinter._util.checks import count, one_of, whole_number
 from pcwinter.estimation.estimator import Estimate
-from pcwinter.game.metrics import find_metric
+from pcwinter.game.metrics import find_metric, usual_metric
 from pcwinter.game.orders import REMAINDERS, Truncation, check_truncation
 from pcwinter.game.problem import COALITIONS, EMPTY, check_theta
 from pcwinter.game.tree import ContributionTree
@@ -22,7 +22,7 @@ from pcwinter.heads.softmax import Softmax, softmax_for
 if TYPE_CHECKING:
     import pandas as pd
 
-DEFAULTS = {"head": "ridge", "coalition": "messages", "remainder": "silent"}
+DEFAULTS = {"head": "ridge", "metric": "accuracy", "coalition": "messages", "remainder": "silent"}
 PRESETS = {
     "paper": {
         "head": "softmax",
@@ -44,7 +44,7 @@ class Request:
     hops: int = 2
     preset: str | None = None
     head: str | Ridge | Softmax | None = None
-    metric: str = "accuracy"
+    metric: str | None = None
     coalition: str | None = None
     theta: Sequence[float] = ()
     orders: str = "dfs"
@@ -219,10 +219,18 @@ class Values:
             self.status,
             f"{count(done.orders, 'order')}, {done.evaluations:,} utilities in {self.estimate.seconds:.2f} s, "
             f"after {self.setup_seconds:.2f} s of preparation",
-            utilities(self.request.metric, self.utility_full, self.utility_roots, self.utility_empty),
+            utilities(str(self.request.metric), self.utility_full, self.utility_roots, self.utility_empty),
             *(f"warning: {warning}" for warning in self.warnings),
         ]
         return "\n".join(lines)
+
+
+def metric_of(graph: object, metric: str | None, preset: str | None) -> str | None:
+    """The metric of a request: the usual one of the graph if it is None; an error if the preset needs classes."""
+    usual = usual_metric(graph)
+    if usual == "r2" and preset is not None:
+        raise ValueError(f"preset={preset!r} needs classes, but the graph has numeric targets: leave preset out")
+    return usual if metric is None and preset is None else metric
 
 
 def game_name(coalition: str, theta: Sequence[float]) -> str:

@@ -11,6 +11,7 @@ from scipy.stats import spearmanr
 
 import pcwinter as pw
 from influence_twin import Twin
+from metric_oracle import balanced, lopsided, with_numbers
 from oracles import distances, make_graph, random_graph
 from pcwinter._util.arrays import Sparse
 from pcwinter.baselines import influence_edges, influence_nodes
@@ -34,25 +35,29 @@ def graphs() -> list[Graph]:
 GRAPHS = pytest.mark.parametrize("graph", graphs(), ids=["sparse", "dense"])
 
 
-def both(graph: Graph, hops: int, penalty: float = PENALTY) -> list[Ranking]:
-    return [influence(graph, hops=hops, penalty=penalty) for influence in (influence_nodes, influence_edges)]
+def both(graph: Graph, hops: int, penalty: float = PENALTY, weighted: str | None = None) -> list[Ranking]:
+    options: dict[str, Any] = {"hops": hops, "penalty": penalty, "class_weight": weighted}
+    return [influence(graph, **options) for influence in (influence_nodes, influence_edges)]
 
 
 @HOPS
 @GRAPHS
-@pytest.mark.parametrize("penalty", [0.02, 1.0])
-def test_values_equal_the_formula_with_dense_matrices(hops: int, graph: Graph, penalty: float) -> None:
+@pytest.mark.parametrize(("penalty", "weighted"), [(0.02, None), (1.0, None), (0.1, "balanced")])
+def test_values_equal_the_formula_with_dense_matrices(
+    hops: int, graph: Graph, penalty: float, weighted: str | None
+) -> None:
+    graph = lopsided(graph) if weighted else graph
     twin = Twin(graph, hops, penalty)
-    ones = np.ones(len(twin.z))
-    w = twin.fit(twin.z, twin.labels, ones)
-    s = np.linalg.solve(twin.hessian(twin.z, ones, w), twin.gradients(twin.z_val, twin.targets, w).mean(axis=0))
-    before = twin.gradients(twin.z, twin.labels, w) @ s
-    nodes, edges = both(graph, hops, penalty)
+    share = balanced(graph, graph.train) if weighted else np.ones(len(twin.z))
+    w = twin.fit(twin.z, twin.labels, share)
+    s = np.linalg.solve(twin.hessian(twin.z, share, w), twin.gradients(twin.z_val, twin.targets, w).mean(axis=0))
+    before = share * (twin.gradients(twin.z, twin.labels, w) @ s)
+    nodes, edges = both(graph, hops, penalty, weighted)
     assert nodes.items.tolist() == near_nodes(graph, hops).tolist()
     assert len(edges.items) == graph.training.nnz // 2
     for ranking in (nodes, edges):
         expected = [
-            before.sum() - (twin.gradients(z[left], twin.labels[left], w) @ s).sum()
+            before.sum() - share[left] @ (twin.gradients(z[left], twin.labels[left], w) @ s)
             for z, left in twin.removals(ranking.items)
         ]
         np.testing.assert_allclose(ranking.value, expected, rtol=0, atol=1e-10)
@@ -87,7 +92,7 @@ def test_values_agree_with_training_again() -> None:
 
     def loss(training: Sparse, nodes: Ints) -> float:
         rows = with_bias(propagate_to(nodes, training, graph.features, 2))
-        weights = fit(rows, graph.labels[nodes], graph.n_classes, PENALTY)
+        weights = fit(rows, graph.labels[nodes], graph.n_classes, PENALTY, np.ones(len(nodes)))
         scores = log_softmax(np.asarray(z_val @ weights), axis=1)
         return -float(np.mean(scores[np.arange(len(graph.val)), graph.labels[graph.val]]))
 
@@ -137,7 +142,7 @@ def test_one_class_leaves_nothing_to_learn() -> None:
 def test_the_solver_inverts_the_hessian(penalty: float) -> None:
     rng = np.random.default_rng(3)
     z, right = sp.csr_array(rng.normal(size=(20, 8))), rng.normal(size=(8, 3))
-    product = hessian(z, rng.normal(size=(8, 3)), penalty)
+    product = hessian(z, rng.normal(size=(8, 3)), penalty, rng.uniform(0.3, 3, 20))
     np.testing.assert_allclose(product(solve(product, right)), right, atol=1e-10)
     assert (solve(product, np.zeros((8, 3))) == 0).all()
 
@@ -157,3 +162,7 @@ def test_wrong_arguments_are_refused(influence: Any) -> None:
         influence(flat)
     with pytest.raises(ValueError, match="choose a larger penalty"):
         influence(graph, penalty=1e-300)
+    with pytest.raises(ValueError, match="class_weight is 'x', expected balanced"):
+        influence(graph, class_weight="x")
+    with pytest.raises(ValueError, match="influence needs classes, but the graph has numeric targets"):
+        influence(with_numbers(graph))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from metric_oracle import with_numbers
 from node_game_oracle import TINY
 from oracles import dense_power, random_graph, validation_rows
 from pcwinter import baselines
@@ -59,3 +60,8 @@ def test_knn_shapley_of_a_graph(k: int) -> None:
 def test_the_number_of_neighbours_is_checked() -> None:
     with pytest.raises(ValueError, match="k is 0"):
         baselines.knn_shapley(TINY, k=0)
+
+
+def test_numeric_targets_are_refused() -> None:
+    with pytest.raises(ValueError, match="KNN-Shapley needs classes, but the graph has numeric targets"):
+        baselines.knn_shapley(with_numbers(random_graph(1)))

@@ -9,13 +9,13 @@ import pytest
 from scipy.special import beta as beta_function
 
 import pcwinter as pw
+from metric_oracle import ALL, OF_CLASSES, suited
 from node_game_oracle import RIDGE, TINY, semivalue, within
 from oracles import random_graph
 from pcwinter import baselines, stopping
 from pcwinter.baselines.node_game import node_game
 from pcwinter.baselines.shapley import TOLERANCE, Free, Weighted, beta_weights
 from pcwinter.estimation.estimator import Sample, exact, states
-from pcwinter.game.metrics import METRICS
 from pcwinter.game.protocol import Order
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax
@@ -45,10 +45,11 @@ def test_data_shapley_equals_enumeration(metric: str) -> None:
     assert (sampled.stderr[:2] > 0).all()
 
 
-@pytest.mark.parametrize("head", [RIDGE, RECIPE], ids=["ridge", "softmax"])
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    ("head", "metric"), [*((RIDGE, metric) for metric in ALL), *((RECIPE, metric) for metric in OF_CLASSES)]
+)
 def test_data_shapley_adds_up(metric: str, head: Ridge | Softmax) -> None:
-    graph = random_graph(2, n=10, n_train=4, n_val=20)
+    graph = suited(random_graph(2, n=10, n_train=4, n_val=20), metric)
     game = node_game(graph, hops=2, metric=metric, head=head)
     ranking = baselines.data_shapley(graph, head, stopping.permutations(3), metric=metric, tolerance=0.0)
     assert ranking.value.sum() == pytest.approx((game.full - game.empty) * game.unit, abs=1e-12)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command import Call, call, refused, write_graph
@@ -141,3 +142,37 @@ def test_one_graph_is_named(
             here(*command, "--graph", "cora"),
             "--graph is called 'cora', which is the name of a public graph: rename it",
         )
+
+
+def test_experiments_with_numeric_targets_and_with_other_metrics(tmp_path: Path, here: Call) -> None:
+    rng = np.random.default_rng(0)
+    prices, names = tmp_path / "prices", [f"h{k}" for k in range(60)]
+    prices.mkdir()
+    lines, classes = ["id,split,target,x,y"], ["id,split,label,x,y"]
+    for k, name in enumerate(names):
+        split, (x, y) = ("train", "val", "test", "", "", "")[k % 6], rng.random(2).round(3)
+        lines.append(f"{name},{split},{2 * x - y:.3f},{x},{y}")
+        classes.append(f"{name},{split},{'rare' if 2 * x > y + 0.5 else 'usual'},{x},{y}")
+    (prices / "nodes.csv").write_text("\n".join(lines) + "\n")
+    ends = [f"{names[u]},{names[v]}" for u in range(60) for v in range(u) if rng.random() < 0.08]
+    (prices / "edges.csv").write_text("\n".join(["source,target", *ends]) + "\n")
+    options = ("--graph", prices, "--features", "none", "--quick", "--seeds", 1, "--out", tmp_path / "out")
+    done = here("reproduce", "drop-nodes", *options)
+    assert done.returncode == 0, done.stderr
+    assert "| leave-one-out |" in done.stdout
+    assert "influence" not in done.stdout
+    curves = (tmp_path / "out" / "prices-quick" / "prices-drop-nodes-unlabelled.csv").read_text()
+    assert curves.startswith("method,seed,unlabelled nodes dropped,test r2\n")
+    assert here("reproduce", "add-edges", *options).returncode == 0
+    refused(here("reproduce", "drop-nodes", *options, "--head", "softmax"), "the softmax head needs classes")
+    refused(here("reproduce", "drop-nodes", *options, "--metric", "accuracy"), "--metric is 'accuracy', but the graph")
+    (prices / "nodes.csv").write_text("\n".join(classes) + "\n")
+    options = (*options[:-1], tmp_path / "classes")
+    done = here("reproduce", "drop-nodes", *options, "--metric", "roc-auc", "--class-weight", "balanced")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("prices drop-nodes unlabelled roc-auc balanced\n")
+    assert "| influence |" in done.stdout
+    (tmp_path / "mine.csv").write_text("node,value\nh3,1\nh4,2\n")
+    weighted = ("--metric", "f1:rare", "--class-weight", "balanced", "--seeds", 1)
+    done = here("judge", tmp_path / "mine.csv", "--graph", prices, "--features", "none", *weighted)
+    assert done.stdout.startswith("prices judge mine f1:rare balanced\n"), done.stderr

@@ -11,6 +11,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pcwinter as pw
@@ -315,4 +316,64 @@ def test_somebodys_data_stay_when_out_is_the_graph_itself(folder: Path) -> None:
 
 def test_the_help_says_which_classes_macro_f1_averages_over() -> None:
     shown = " ".join(call("value", "--help").stdout.split())
-    assert "macro-f1 averages over the classes that occur among them" in shown
+    assert "Averages over classes are over those that occur among the scored nodes" in shown
+
+
+def test_any_metric_and_class_weights(folder: Path, tmp_path: Path) -> None:
+    classes = pw.read_graph(folder).classes
+    for metric in ("balanced-accuracy", "roc-auc", "average-precision", f"f1:{classes[1]}"):
+        out = tmp_path / metric.replace(":", "-")
+        options = ("--metric", metric, "--class-weight", "balanced", "--permutations", 5, *FAST)
+        assert call("value", folder, "--out", out, *options).returncode == 0
+        story = pw.read(out).story
+        assert story["asked"]["metric"] == metric
+        assert story["asked"]["class_weight"] == "balanced"
+        assert "balanced class weights" in story["head"]
+        again = call("value", folder, "--out", out, *options, "--resume")
+        assert again.returncode == 0
+        for command in (("show", out), ("compare", out, out), ("report", out)):
+            assert call(*command).returncode == 0
+    wrong = call("value", folder, "--out", tmp_path / "x", "--metric", "f1:nobody", *FAST)
+    assert wrong.returncode == 2
+    assert f"--metric is 'f1:nobody', but the classes of the graph are {', '.join(classes)}" in wrong.stderr
+    for bad in ("f1:", "auc"):
+        wrong = call("value", folder, "--out", tmp_path / "x", "--metric", bad)
+        assert wrong.returncode == 2
+        assert "f1:CLASS" in wrong.stderr
+    wrong = call("value", folder, "--out", tmp_path / "x", "--preset", "paper", "--class-weight", "balanced")
+    assert "--class-weight contradicts --preset paper" in wrong.stderr
+
+
+def test_numeric_targets(tmp_path: Path) -> None:
+    """From the tables to the report, with one command each."""
+    folder, out = tmp_path / "prices", tmp_path / "run"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    sets = ["train"] * 8 + ["val"] * 10 + ["test"] * 10 + [""] * 12
+    lines = ["id,split,Target,size,age"]
+    for node, split in enumerate(sets):
+        size, age = rng.random(2).round(3)
+        price = round(2 * size - age + 10 + rng.normal() / 10, 3) if split or node % 2 else ""
+        lines.append(f"h{node},{split},{price},{size},{age}")
+    (folder / "nodes.csv").write_text("\n".join(lines) + "\n")
+    ends = [f"h{u},h{v}" for u in range(40) for v in range(u) if rng.random() < 0.1]
+    (folder / "edges.csv").write_text("\n".join(["source,target", *ends]) + "\n")
+    done = call("value", folder, "--out", out, "--features", "none", "--permutations", 20)
+    assert done.returncode == 0, done.stderr
+    assert "regression on 1 target" in done.stdout
+    assert "validation r2: " in done.stdout
+    run = pw.read(out)
+    assert run.story["asked"]["metric"] == "r2"
+    assert run.story["calibration"].keys() == {"penalty", "bias", "r2"}
+    gain = run.story["utility_full"] - run.story["utility_empty"]
+    assert run.nodes["value"].sum() == pytest.approx(gain, abs=1e-12)
+    shown = call("show", out)
+    assert "A value is a share of R2" in shown.stdout
+    assert "class" not in shown.stdout
+    assert call("report", out).returncode == 0
+    assert "R²" in (out / "report.html").read_text(encoding="utf-8")
+    assert call("compare", out, out).returncode == 0
+    judged = call("judge", out / "nodes.csv", "--graph", folder, "--features", "none", "--which", "mixed", "--seeds", 1)
+    assert judged.returncode == 0, judged.stderr
+    assert "| degree |" in judged.stdout
+    assert "--head" in call("value", folder, "--out", tmp_path / "x", "--features", "none", "--head", "softmax").stderr

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import pcwinter as pw
-from pcwinter.experiments.study import Study, open_study
+from pcwinter.experiments.opening import open_study
+from pcwinter.experiments.study import Study
 from pcwinter.heads.softmax import PAPER
 
 

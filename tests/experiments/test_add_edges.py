@@ -13,7 +13,8 @@ from pcwinter.baselines.ranking import Ranking
 from pcwinter.experiments import add_edges, reproduce
 from pcwinter.experiments.curves import Curve
 from pcwinter.experiments.judge import Judge
-from pcwinter.experiments.study import QUICK, Study, open_study
+from pcwinter.experiments.opening import open_study
+from pcwinter.experiments.study import QUICK, Study
 from stub_study import Stub
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")
@@ -53,7 +54,7 @@ def test_choices_are_made_on_the_validation_graph(tmp_path: Path, monkeypatch: p
         assert found["PC-Winter (chosen on validation)"] == [found[name][seed] for seed, name in enumerate(best)]
     with (study.out / "demo-add-edges-on-validation.csv").open(newline="") as file:
         last = [float(line["validation accuracy"]) for line in csv.DictReader(file)][-1]
-    assert last == Judge(study.graph, on="validation").accuracy() != Judge(study.graph).accuracy()
+    assert last == Judge(study.graph, on="validation").score() != Judge(study.graph).score()
     with pytest.raises(ValueError, match=r"on is 'val'.* test, validation or choice"):
         open_study("demo", study.out, on="val")
 
@@ -73,7 +74,7 @@ def test_a_fresh_split_is_a_study_of_its_own(tmp_path: Path) -> None:
         again = Study("demo", graph, tmp_path, quick=True, quiet=True).fresh(seed)
         np.testing.assert_array_equal(again.pc_winter("own", 7).value, expected.nodes()["value"])
         ranking = here.baseline("random edges", 0)
-        assert here.adding(ranking, 0).accuracy[-1] == Judge(here.graph).accuracy()
+        assert here.adding(ranking, 0).accuracy[-1] == Judge(here.graph).score()
     assert len(study.used) == 5  # all that went into a table is told of
     assert found[0].graph.train.tolist() != found[1].graph.train.tolist()
 

@@ -51,7 +51,7 @@ def test_every_experiment_is_scored_on_the_choice_nodes_of_its_seed(name: str, s
     assert steps.startswith("% of the ")
     whole = "100" if "edges" in steps else "0"  # with this share, the training graph is complete
     for k in (0, 1):
-        expected = Judge(choice_split(study.graph, k)[0]).accuracy()
+        expected = Judge(choice_split(study.graph, k)[0]).score()
         found = {float(row[accuracy]) for row in rows if row[seed] == str(k) and row[steps] == whole}
         assert found == {expected}
     assert {row[steps] for row in rows} >= {"0", "100"}

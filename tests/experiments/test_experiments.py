@@ -10,7 +10,8 @@ import pytest
 import pcwinter as pw
 from pcwinter.experiments import EXPERIMENTS, reproduce
 from pcwinter.experiments.judge import Judge
-from pcwinter.experiments.study import Study, open_study
+from pcwinter.experiments.opening import open_study
+from pcwinter.experiments.study import Study
 from stub_study import Stub
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")
@@ -58,7 +59,7 @@ def test_every_experiment_with_the_softmax_head(
     for node, value in zip(found.items.tolist(), found.value.tolist(), strict=True):
         keep = whole.copy()
         keep[node] = False
-        assert value == pytest.approx(judge.accuracy(keep=whole) - judge.accuracy(keep=keep), abs=1e-12)
+        assert value == pytest.approx(judge.score(keep=whole) - judge.score(keep=keep), abs=1e-12)
 
 
 @quiet

@@ -8,11 +8,13 @@ import pytest
 import scipy.sparse as sp
 
 from any_graph import ANY_KIND, any_graph, dense, model_rows
-from oracles import dense_power
+from metric_oracle import balanced, learnt, lopsided, utility_of, with_numbers
+from oracles import dense_power, random_graph, ridge_fit, validation_rows
 from pcwinter.baselines.ranking import all_edges
 from pcwinter.experiments.curves import judged as judged_curve
-from pcwinter.experiments.judge import Judge, judge
+from pcwinter.experiments.judge import Judge, judge, judging_head
 from pcwinter.graph.graph import Graph
+from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import PAPER, Softmax
 from torch_loop import torch_loop
 
@@ -57,8 +59,8 @@ def expected(graph: Graph, hops: int, training: Floats | None = None, recipe: So
 def test_the_whole_graph(hops: int) -> None:
     graph = build(edges_of(0), np.arange(N_TRAIN))
     whole = expected(graph, hops)
-    assert judge(graph, hops=hops) == Judge(graph, hops=hops).accuracy() == whole
-    assert Judge(graph, hops=hops).accuracy(keep=np.ones(TOTAL, dtype=np.bool_)) == whole
+    assert judge(graph, hops=hops) == Judge(graph, hops=hops).score() == whole
+    assert Judge(graph, hops=hops).score(keep=np.ones(TOTAL, dtype=np.bool_)) == whole
     assert whole > 0.4
 
 
@@ -72,16 +74,16 @@ def test_nodes_that_are_left_out(hops: int) -> None:
         keep[:3] = True  # a graph needs a labelled node of every class
         keep[N:] = True  # the test graph is not the judge's to change
         left = build([(u, v) for u, v in edges if keep[u] and keep[v]], np.flatnonzero(keep[:N_TRAIN]))
-        accuracy = judged.accuracy(keep=keep)
+        accuracy = judged.score(keep=keep)
         assert accuracy == expected(left, hops)
         seen.add(accuracy)
     assert len(seen) > 2
-    assert judged.accuracy() == expected(judged.graph, hops)  # nothing is left over
+    assert judged.score() == expected(judged.graph, hops)  # nothing is left over
 
 
 def test_validation_and_test_nodes_do_not_count_in_the_training_graph() -> None:
     judged = Judge(build(edges_of(0), np.arange(N_TRAIN)))
-    assert judged.accuracy(keep=np.arange(TOTAL) < N) == judged.accuracy()
+    assert judged.score(keep=np.arange(TOTAL) < N) == judged.score()
 
 
 def test_a_class_without_labelled_nodes() -> None:
@@ -93,14 +95,14 @@ def test_a_class_without_labelled_nodes() -> None:
     rows = (dense_power(graph.training.toarray() * np.outer(keep, keep), 2) @ features)[train]
     weights, bias = torch_loop(sp.csr_array(rows), graph.labels[train], 3, RECIPE)
     scores = (dense_power(graph.testing.toarray(), 2) @ features)[graph.test] @ weights + bias
-    assert Judge(graph).accuracy(keep=keep) == np.mean(scores.argmax(axis=1) == graph.labels[graph.test])
+    assert Judge(graph).score(keep=keep) == np.mean(scores.argmax(axis=1) == graph.labels[graph.test])
 
 
 def test_without_labelled_nodes_class_0_is_named() -> None:
     graph = build(edges_of(0), np.arange(N_TRAIN))
     keep = np.arange(TOTAL) >= N_TRAIN
-    assert Judge(graph).accuracy(keep=keep) == np.mean(graph.labels[graph.test] == 0)
-    assert Judge(graph).accuracy(keep=np.zeros(TOTAL, dtype=np.bool_)) == np.mean(graph.labels[graph.test] == 0)
+    assert Judge(graph).score(keep=keep) == np.mean(graph.labels[graph.test] == 0)
+    assert Judge(graph).score(keep=np.zeros(TOTAL, dtype=np.bool_)) == np.mean(graph.labels[graph.test] == 0)
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
@@ -113,11 +115,11 @@ def test_edges_are_added(hops: int) -> None:
         some = np.zeros((TOTAL, TOTAL))
         some[tuple(upper[:count].T)] = 1
         some += some.T
-        accuracy = judged.accuracy(training=sp.csr_array(some))
+        accuracy = judged.score(training=sp.csr_array(some))
         assert accuracy == judge(graph, hops=hops, training=sp.csr_array(some)) == expected(graph, hops, some)
         seen.add(accuracy)
     assert len(seen) > 1
-    assert accuracy == judged.accuracy()
+    assert accuracy == judged.score()
 
 
 def test_edges_and_nodes_together() -> None:
@@ -126,9 +128,7 @@ def test_edges_and_nodes_together() -> None:
     some = graph.training.toarray()
     some[:5, :] = some[:, :5] = 0
     left = build(edges_of(0), np.flatnonzero(keep[:N_TRAIN]))
-    assert Judge(graph).accuracy(keep=keep, training=sp.csr_array(some)) == expected(
-        left, 2, some * np.outer(keep, keep)
-    )
+    assert Judge(graph).score(keep=keep, training=sp.csr_array(some)) == expected(left, 2, some * np.outer(keep, keep))
 
 
 def test_a_given_head_replaces_the_recipe_of_the_graph() -> None:
@@ -144,8 +144,8 @@ def test_choices_are_judged_on_the_validation_graph() -> None:
     )
     keep = np.arange(TOTAL) != 3
     judged = Judge(graph, on="validation")
-    assert judged.accuracy() == Judge(swapped).accuracy() == expected(swapped, 2) != Judge(graph).accuracy()
-    assert judged.accuracy(keep=keep) == Judge(swapped).accuracy(keep=keep)
+    assert judged.score() == Judge(swapped).score() == expected(swapped, 2) != Judge(graph).score()
+    assert judged.score(keep=keep) == Judge(swapped).score(keep=keep)
     with pytest.raises(ValueError, match=r"on is 'val'.* test or validation"):
         Judge(graph, on="val")
 
@@ -154,7 +154,7 @@ def test_what_is_no_mask_is_refused() -> None:
     judged = Judge(build(edges_of(0), np.arange(N_TRAIN)))
     for keep in (np.ones(TOTAL, dtype=np.int64), np.ones(3, dtype=np.bool_)):
         with pytest.raises(ValueError, match="expected a mask"):
-            judged.accuracy(keep=keep)  # type: ignore[arg-type]
+            judged.score(keep=keep)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="hops is 0"):
         Judge(judged.graph, hops=0)
 
@@ -180,7 +180,7 @@ def test_dropping_nodes_and_edges_of_any_graph(kind: str, remaining: bool) -> No
         return
     judge = Judge(graph, on="validation", remaining=remaining)
     whole, fixed = dense(graph), model_rows(graph, dense(graph, "validation"), theta)[graph.val]
-    assert judge.accuracy() == dense_accuracy(graph, whole, graph.train, fixed)
+    assert judge.score() == dense_accuracy(graph, whole, graph.train, fixed)
     moved = []
     for seed in range(4):
         keep = np.random.default_rng(seed).random(graph.n_nodes) < 0.6
@@ -189,7 +189,7 @@ def test_dropping_nodes_and_edges_of_any_graph(kind: str, remaining: bool) -> No
         silent = whole * keep  # dropped nodes send nothing; what they still receive changes scored rows only
         judged = model_rows(graph, silent, theta)[graph.val] if remaining else fixed
         expected = dense_accuracy(graph, whole * np.outer(keep, keep), labelled, judged)
-        assert judge.accuracy(keep=keep) == expected
+        assert judge.score(keep=keep) == expected
         moved.append(np.abs(judged - fixed).max())
         edges = all_edges(graph)[: 5 * seed]
         some = np.zeros_like(whole)
@@ -205,3 +205,48 @@ def test_dropping_nodes_and_edges_of_any_graph(kind: str, remaining: bool) -> No
 def test_remaining_is_true_or_false() -> None:
     with pytest.raises(ValueError, match="remaining is 1, expected True or False"):
         Judge(any_toy("transductive"), remaining=1)  # type: ignore[arg-type]
+
+
+def test_numbers_are_judged_by_ridge_and_r2() -> None:
+    """Against the normal equations, with the parameters that leave-one-out errors choose."""
+    plain = random_graph(5, n=24, n_train=10, n_val=20, n_features=4)
+    graph = with_numbers(plain, 2)
+    judged = Judge(graph, on="validation")
+    assert isinstance(judged.head, Ridge)
+    keep = np.ones(graph.n_nodes, dtype=np.bool_)
+    keep[[0, 3, 12, 15]] = False
+    whole = (dense_power(graph.training.toarray(), 2) @ graph.features.toarray())[graph.train]
+    scale = np.mean(np.sum(whole**2, axis=1)) ** -0.5
+    known = graph.train[keep[graph.train]]
+    rows = (dense_power(graph.training.toarray() * np.outer(keep, keep), 2) @ graph.features.toarray())[known]
+    z = validation_rows(graph, 2)
+    assert judged.head.penalty is not None
+    assert judged.head.bias is not None
+    fitted = ridge_fit(rows, learnt(graph, known), z, judged.head.penalty, judged.head.bias, scale, np.ones(len(known)))
+    assert judged.score(keep=keep) == pytest.approx(utility_of(graph, fitted, "r2"))
+    assert judged.score(keep=np.isin(np.arange(graph.n_nodes), graph.train, invert=True)) == 0
+    mse = Judge(graph, on="validation", metric="neg-mse", head=Ridge(2.0, 0.5))
+    assert mse.head == Ridge(2.0, 0.5)
+    with pytest.raises(ValueError, match=r"head is Softmax.*, expected a pcwinter.Ridge"):
+        Judge(graph, on="validation", head=Softmax())
+    with pytest.raises(ValueError, match="class_weight is 'balanced', but the graph has numeric targets"):
+        judging_head(graph, "balanced")
+
+
+def test_other_metrics_and_class_weights() -> None:
+    graph = lopsided(random_graph(5, n=24, n_train=10, n_classes=3, n_val=20, n_features=4))
+    for metric in ("balanced-accuracy", "roc-auc", "average-precision", "f1:1", "macro-f1"):
+        head = judging_head(graph, "balanced")
+        assert isinstance(head, Softmax)
+        judged = Judge(graph, on="validation", metric=metric, head=head)
+        rows = sp.csr_array((dense_power(graph.training.toarray(), 2) @ graph.features.toarray())[graph.train])
+        weights, bias = torch_loop(rows, graph.labels[graph.train], 3, head, balanced(graph, graph.train))
+        wanted = utility_of(graph, validation_rows(graph, 2) @ weights + bias, metric)
+        assert judged.score() == pytest.approx(wanted, abs=1e-9)
+    assert judging_head(graph, None) is None
+
+
+def test_the_old_name_of_score_still_works() -> None:
+    judged = Judge(random_graph(1), on="validation")
+    with pytest.warns(DeprecationWarning, match=r"Judge\.accuracy is now called Judge\.score"):
+        assert judged.accuracy() == judged.score()

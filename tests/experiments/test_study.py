@@ -14,7 +14,8 @@ from pcwinter.baselines.ranking import Ranking
 from pcwinter.estimation.display import Display
 from pcwinter.experiments import reproduce
 from pcwinter.experiments.folder import alone
-from pcwinter.experiments.study import QUICK, Interrupted, Study, open_study
+from pcwinter.experiments.opening import open_study
+from pcwinter.experiments.study import QUICK, Interrupted, Study
 from stub_study import GRAPH, Stub
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")

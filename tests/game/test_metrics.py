@@ -1,21 +1,46 @@
-"""Utilities of scores, against plain NumPy."""
+"""Utilities of scores, against plain NumPy and scikit-learn."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
+from sklearn.metrics import balanced_accuracy_score, f1_score, mean_squared_error, r2_score
 
-from pcwinter.game.metrics import METRICS, TIE, class_ends, find_metric, measure, predictions
+from pcwinter.game import metrics
+from pcwinter.game.metrics import (
+    METRICS,
+    TIE,
+    class_ends,
+    find_metric,
+    metric_for,
+    predictions,
+    training_mean,
+    usual_metric,
+)
+from pcwinter.graph.graph import Graph
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 RNG = np.random.default_rng(0)
 TARGETS = np.sort(RNG.integers(0, 4, 50))
 SCORES = RNG.normal(size=(4, 50))
 ENDS = class_ends(TARGETS, 4)
+OF_CLASSES = [name for name, metric in METRICS.items() if not metric.regression]
+OF_NUMBERS = [name for name, metric in METRICS.items() if metric.regression]
 
 
-def utility(name: str, scores: np.ndarray = SCORES, temperature: float = 1.0) -> float:
-    return float(measure(METRICS[name].code, scores, ENDS, temperature, TIE, np.empty(0)))
+def measure(code: int, scores: Floats, ends: Ints, temperature: float, tie: float, parts: Floats) -> float:
+    return float(metrics.measure(code, scores, ends, metrics.ANSWERS, temperature, tie, parts))
 
 
-def probabilities(temperature: float) -> np.ndarray:
+def utility(name: str, scores: Floats = SCORES, temperature: float = 1.0) -> float:
+    return measure(find_metric(name).code, scores, ENDS, temperature, TIE, np.empty(0))
+
+
+def probabilities(temperature: float) -> Floats:
     mass = np.exp(SCORES / temperature)
     return np.asarray((mass / mass.sum(axis=0))[TARGETS, np.arange(50)])
 
@@ -79,7 +104,7 @@ def test_the_lowest_class_within_a_tie_of_the_largest_score_is_predicted() -> No
         assert predictions(scores).tolist() == (scores + tie >= scores.max(axis=0)).argmax(axis=0).tolist()
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", [*OF_CLASSES, "f1:x"])
 def test_what_is_not_a_number_stays_so(name: str) -> None:
     for bad in (np.nan, np.inf):
         scores = SCORES.copy()
@@ -88,10 +113,89 @@ def test_what_is_not_a_number_stays_so(name: str) -> None:
 
 
 def test_empty_coalitions() -> None:
-    assert [METRICS[name].empty(7) for name in ("accuracy", "macro-f1", "probability")] == [0, 0, 0]
-    assert METRICS["log-likelihood"].empty(7) == pytest.approx(-np.log(7))
+    counts = np.bincount(TARGETS, minlength=4)
+    found = {name: find_metric(name).empty(ENDS)[0] for name in (*OF_CLASSES, "f1:x")}
+    zero = ("accuracy", "macro-f1", "probability", "balanced-accuracy", "f1:x")
+    expected = dict.fromkeys(zero, 0.0) | {"log-likelihood": -np.log(4), "roc-auc": 0.5}
+    assert found == pytest.approx(expected | {"average-precision": counts.mean() / 50})
+    for name in OF_CLASSES:
+        if METRICS[name].additive:
+            assert METRICS[name].empty(ENDS)[1] == pytest.approx(np.full(50, found[name]))
 
 
 def test_an_unknown_metric_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"metric is 'auc'.* accuracy, macro-f1"):
+    with pytest.raises(
+        ValueError, match=r"metric is 'auc'.* accuracy, .*macro-f1, .*or f1:CLASS: did you mean roc-auc"
+    ):
         find_metric("auc")
+    for wrong in ("f1:", 3, None):
+        with pytest.raises(ValueError, match=f"metric is {wrong!r}, expected accuracy"):
+            find_metric(wrong)
+
+
+def test_balanced_accuracy_and_the_f1_score_of_a_class_equal_scikit_learn() -> None:
+    names = predictions(SCORES)
+    assert utility("balanced-accuracy") == pytest.approx(balanced_accuracy_score(TARGETS, names), abs=1e-15)
+    each = f1_score(TARGETS, names, average=None)
+    for c in range(4):
+        found = measure(find_metric("f1:x").code + c, SCORES, ENDS, 1.0, TIE, np.empty(0))
+        assert found == pytest.approx(each[c], abs=1e-15)
+    assert utility("macro-f1") == pytest.approx(np.mean(each), abs=1e-15)
+
+
+def test_classes_without_validation_nodes_do_not_count() -> None:
+    """Class 1 is missing; half of class 0 and all of class 2 are right."""
+    targets, scores = np.array([0, 0, 2]), np.eye(3)[:, [0, 1, 2]]
+    ends = class_ends(targets, 3)
+    assert measure(METRICS["balanced-accuracy"].code, scores, ends, 1.0, TIE, np.empty(0)) == 0.75
+    assert measure(metrics.F1 + 0, scores, ends, 1.0, TIE, np.empty(0)) == pytest.approx(2 / 3)
+    assert measure(metrics.F1 + 2, np.zeros((3, 3)), ends, 1.0, TIE, np.empty(0)) == 0  # never predicted
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_numeric_targets_against_scikit_learn(columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    answers, scores = rng.normal(1, 2, (columns, 40)), rng.normal(size=(columns, 40))
+    ends, nothing = class_ends(np.zeros(40, dtype=np.int64), columns), np.empty(0)
+    code = METRICS["neg-mse"].code
+    expected = -mean_squared_error(answers.T, scores.T)
+    assert metrics.measure(code, scores, ends, answers, 1.0, TIE, nothing) == pytest.approx(expected)
+    parts = np.empty(40)
+    metrics.measure(code, scores, ends, answers, 1.0, TIE, parts)
+    assert parts.mean() == pytest.approx(expected)
+    # with an equal number of answers of opposite sign, scikit-learn's mean of the answers is 0, as in training
+    answers, scores = np.hstack([answers, -answers]), np.hstack([scores, scores])
+    ends = class_ends(np.zeros(80, dtype=np.int64), columns)
+    found = metrics.measure(METRICS["r2"].code, scores, ends, answers, 1.0, TIE, nothing)
+    assert found == pytest.approx(r2_score(answers.T, scores.T))
+    for name in OF_NUMBERS:
+        assert np.isnan(metrics.measure(METRICS[name].code, scores * np.nan, ends, answers, 1.0, TIE, nothing))
+    assert METRICS["r2"].empty(ends, answers)[0] == 0
+    empty, parts = METRICS["neg-mse"].empty(ends, answers)
+    assert empty == pytest.approx(-np.mean(answers**2)) == pytest.approx(parts.mean())
+
+
+def numbers(targets: Any = (1.0, 3.0, 5.0, np.nan, 2.0), val: Sequence[int] = (2, 4)) -> Graph:
+    return Graph([(0, 3), (1, 3)], np.ones((5, 1)), targets=targets, train=[0, 1], val=val)
+
+
+def classes(val: Sequence[int] = (2, 3)) -> Graph:
+    return Graph([(0, 4)], np.ones((5, 1)), [0, 1, 0, 1, -1], train=[0, 1], val=val, classes=["ham", "spam"])
+
+
+def test_a_metric_fits_its_graph() -> None:
+    assert usual_metric(classes()) == metric_for(None, classes()).name == "accuracy"
+    assert usual_metric(numbers()) == metric_for(None, numbers()).name == "r2"
+    assert metric_for("f1:spam", classes()).code == metrics.F1 + 1
+    assert training_mean(numbers()) == [2.0]
+    for graph, name, sentence in (
+        (numbers(), "roc-auc", "metric is 'roc-auc', but the graph has numeric targets: choose .* r2 or neg-mse"),
+        (classes(), "r2", "metric is 'r2', but the graph has classes: choose .* accuracy or roc-auc"),
+        (classes(), "f1:spma", "metric is 'f1:spma', but the classes .* are ham, spam: name one of them: did you mean"),
+        (classes([2]), "f1:spam", "metric is 'f1:spam', but val holds no node of class 'spam': add some"),
+        (classes([2]), "roc-auc", "all nodes of val are of class 'ham': add nodes of other classes"),
+        (classes([3]), "average-precision", "all nodes of val are of class 'spam'"),
+        (numbers(val=[4]), "r2", "targets of val are all equal to the mean of the training nodes"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            metric_for(name, graph)

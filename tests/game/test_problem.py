@@ -52,8 +52,11 @@ def test_the_utility_of_a_constant_prediction() -> None:
     tree = contribution_tree(graph, 1)
     found = {
         name: graph_game(graph, tree, Ridge(penalty=1.0, bias=1.0, temperature=1.0), name)[0].constant_utility()
-        for name in METRICS
+        for name in (*METRICS, "f1:0")
+        if name not in METRICS or not METRICS[name].regression
     }
     f1 = 2 * 0.7 / (1 + 0.7)  # of class 1, with recall 1 and precision 0.7; 0 of the other
     logs = 0.7 * np.log(0.7) + 0.3 * np.log(0.3)
-    assert found == pytest.approx({"accuracy": 0.7, "macro-f1": f1 / 2, "probability": 0.7, "log-likelihood": logs})
+    expected = {"accuracy": 0.7, "macro-f1": f1 / 2, "probability": 0.7, "log-likelihood": logs}
+    expected |= {"balanced-accuracy": 0.5, "roc-auc": 0.5, "average-precision": 0.7, "f1:0": 2 * 0.3 / (1 + 0.3)}
+    assert found == pytest.approx(expected)

@@ -89,7 +89,7 @@ def test_a_graph_is_frozen_and_its_arrays_are_read_only() -> None:
     graph = build()
     with pytest.raises(FrozenInstanceError):
         graph.n_classes = 3  # type: ignore[misc]
-    assert len(arrays_of(graph)) == 5 * 3 + 5
+    assert len(arrays_of(graph)) == 5 * 3 + 6
     assert not any(array.flags.writeable for array in arrays_of(graph))
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import pcwinter as pw
+from metric_oracle import lopsided
 from oracles import random_graph
+from pcwinter.game.class_weights import class_weights
 from pcwinter.game.metrics import METRICS
 from pcwinter.game.problem import Problem, make_problem
 from pcwinter.heads import calibration
@@ -33,7 +35,8 @@ def explained(problem: Problem, head: Ridge, sets: list[np.ndarray]) -> float:
     target = target - target.mean(axis=1, keepdims=True)
     for members in sets:
         x = np.column_stack([h[members], np.full(len(members), head.bias)])
-        weights = np.linalg.solve(x.T @ x + head.penalty * np.eye(x.shape[1]), x.T @ np.eye(c)[problem.labels[members]])
+        by = x.T * class_weights(problem.labels, c, head.class_weight)[problem.labels[members]]
+        weights = np.linalg.solve(by @ x + head.penalty * np.eye(x.shape[1]), by @ np.eye(c)[problem.labels[members]])
         score = np.column_stack([z, np.full(len(z), head.bias)]) @ weights
         score = score - score.mean(axis=1, keepdims=True)
         together = max(float((score * target).sum()), 0.0)
@@ -41,15 +44,16 @@ def explained(problem: Problem, head: Ridge, sets: list[np.ndarray]) -> float:
     return float(np.mean(found))
 
 
-@pytest.mark.parametrize("coalition", ["messages", "induced"])
+@pytest.mark.parametrize(("coalition", "weighted"), [("messages", None), ("induced", None), ("messages", "balanced")])
 def test_the_choice_is_the_best_point_by_models_fitted_one_by_one(
-    coalition: str, monkeypatch: pytest.MonkeyPatch
+    coalition: str, weighted: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibration, "CHUNK", 7)  # several chunks of validation nodes
-    problem = problem_of(random_graph(2, n_val=40), coalition)
-    found = calibrate(problem, Ridge())
+    graph = random_graph(2, n_val=40)
+    problem = problem_of(lopsided(graph) if weighted else graph, coalition)
+    found = calibrate(problem, Ridge(class_weight=weighted))
     sets = calibration._sets(problem, 1 / float(np.mean(problem.complete.multiply(problem.complete).sum(axis=1))))
-    scores = {(p, b): explained(problem, Ridge(p, b), sets) for p, b in Ridge().points()}
+    scores = {(p, b): explained(problem, Ridge(p, b, class_weight=weighted), sets) for p, b in Ridge().points()}
     assert isinstance(found.head, Ridge)
     assert found.explained == pytest.approx(max(scores.values()), rel=1e-9)
     assert explained(problem, found.head, sets) == pytest.approx(max(scores.values()), rel=1e-9)
@@ -85,7 +89,7 @@ def test_the_temperature_has_the_largest_likelihood() -> None:
     problem = problem_of(random_graph(2, n_val=40))
     sets = calibration._sets(problem, 1.0)
     scale = 1 / float(np.mean(problem.complete.multiply(problem.complete).sum(axis=1)))
-    found = calibration._temperature(problem, sets, scale, Ridge(0.3, 0.5))
+    found = calibration._temperature(problem, sets, scale, np.ones(problem.n_classes), Ridge(0.3, 0.5))
     h, z = problem.complete.toarray() * np.sqrt(scale), problem.rows.toarray() * np.sqrt(scale)
     likelihood = dict.fromkeys(calibration.TEMPERATURES, 0.0)
     for members in sets:

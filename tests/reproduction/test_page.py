@@ -10,8 +10,9 @@ from reproduction.bands import read_bands
 from reproduction.page import ROOT, page_of, publish
 
 from pcwinter.experiments import reproduce
+from pcwinter.experiments.opening import open_study
 from pcwinter.experiments.output import read_table
-from pcwinter.experiments.study import Study, open_study
+from pcwinter.experiments.study import Study
 from pcwinter.experiments.verdicts import CLAIMS
 
 quiet = pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:the model trained on everything")

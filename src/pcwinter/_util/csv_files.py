@@ -52,7 +52,7 @@ def find_fault(path: Path, columns: Sequence[str], numbers: set[str]) -> None:
                 f"{count(len(columns), 'column')}: check its commas and quotes"
             )
         for name, field in zip(columns, fields, strict=True):
-            if name in numbers and not _is_number(field):
+            if name in numbers and not is_number(field):
                 came = reprlib.repr(field) if field.strip() else "nothing"
                 raise ValueError(
                     f"line {line} of {path} has {came} in the column {name!r}, where a finite number is expected: "
@@ -106,7 +106,8 @@ def csv_text(rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
+    """Whether a field is a finite number."""
     try:
         return math.isfinite(float(field)) and field.isascii() and "_" not in field
     except ValueError:

@@ -26,7 +26,7 @@ def data_banzhaf(
     *,
     samples: int = 2_000,
     hops: int = 2,
-    metric: str = "accuracy",
+    metric: str | None = None,
     seed: int = 0,
     workers: int | Pool = 1,
     progress: OnBlock | None = None,
@@ -36,9 +36,9 @@ def data_banzhaf(
     Each node joins a coalition with probability 1/2, and every coalition is used for all nodes (maximum sample reuse).
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `samples` is the number of coalitions.
-    `hops` is the number of propagation steps. `metric` is a name in METRICS. `seed` determines the coalitions.
-    `workers` is the number of processes; it does not change the values. `progress(done, total)` is called as coalitions
-    are evaluated.
+    `hops` is the number of propagation steps. `metric` is a name in METRICS or "f1:CLASS"; None for the usual one.
+    `seed` determines the coalitions. `workers` is the number of processes; it does not change the values.
+    `progress(done, total)` is called as coalitions are evaluated.
     """
     samples, seed = whole_number("samples", samples, 2), whole_number("seed", seed, 0)
     function("progress", progress, "progress(done, total)")

@@ -1,7 +1,8 @@
 """Graph -> Ranking: influence functions, a first-order estimate of leave-one-out values without retraining.
 
 The model is a linear softmax classifier on K-step features, trained to convergence. Let the labelled node i have the
-row z_i and the loss l_i(z_i; W) = -log p(y_i | z_i; W). The weights W minimise
+row z_i and the loss l_i(z_i; W) = -log p(y_i | z_i; W), times the weight of its class if there are class weights. The
+weights W minimise
 
     sum over i of l_i(z_i; W) + penalty / 2 |W|^2,
 
@@ -28,9 +29,10 @@ from pcwinter._util.compiled import compiled, inlined
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.node_game import lists, steps_to_labelled
 from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
+from pcwinter.game.class_weights import check_class_weight, class_weights
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.propagation import propagate, propagate_to
-from pcwinter.heads.ridge.head import inverse_norm
+from pcwinter.heads.ridge.closed_form import inverse_norm
 
 PENALTY = 0.1
 CLOSE = 1e-10  # relative error of the weights at which training ends
@@ -39,31 +41,40 @@ STEPS = 100  # of Newton's method; about ten are enough
 STUCK = "the penalty is too small for training to converge: choose a larger penalty"
 
 
-def influence_nodes(graph: Graph, *, hops: int = 2, penalty: float = PENALTY) -> Ranking:
+def influence_nodes(
+    graph: Graph, *, hops: int = 2, penalty: float = PENALTY, class_weight: str | None = None
+) -> Ranking:
     """Influence of nodes: by how much the validation log-likelihood falls without the node, to first order.
 
     `graph` is the graph. `hops` is the number of propagation steps. `penalty` is the weight of the L2 penalty; features
     are scaled so that the mean squared norm of the labelled nodes' rows is 1, and the bias is penalised too.
+    `class_weight` is as in `Ridge`. Graphs with numeric targets are refused.
     """
-    return _influence(graph, hops, penalty, near_nodes(graph, hops))
+    return _influence(graph, hops, penalty, class_weight, near_nodes(graph, hops))
 
 
-def influence_edges(graph: Graph, *, hops: int = 2, penalty: float = PENALTY) -> Ranking:
+def influence_edges(
+    graph: Graph, *, hops: int = 2, penalty: float = PENALTY, class_weight: str | None = None
+) -> Ranking:
     """Influence of edges: by how much the validation log-likelihood falls without the edge, to first order.
 
     `graph` is the graph. `hops` is the number of propagation steps. `penalty` is the weight of the L2 penalty; features
     are scaled so that the mean squared norm of the labelled nodes' rows is 1, and the bias is penalised too.
+    `class_weight` is as in `Ridge`. Graphs with numeric targets are refused.
     """
     near_nodes(graph, hops)  # raises an error if it is not a graph or a number of steps
-    return _influence(graph, hops, penalty, all_edges(graph))
+    return _influence(graph, hops, penalty, class_weight, all_edges(graph))
 
 
 @one_thread()
-def _influence(graph: Graph, hops: int, penalty: float, items: IntArray) -> Ranking:
+def _influence(graph: Graph, hops: int, penalty: float, class_weight: str | None, items: IntArray) -> Ranking:
+    if graph.regression:
+        raise ValueError("influence needs classes, but the graph has numeric targets: use leave-one-out values")
     penalty = number("penalty", penalty)
+    of_class = class_weights(graph.labels[graph.train], graph.n_classes, check_class_weight(class_weight))
     ends = items if items.ndim == 2 else np.stack([items, np.full(len(items), -1)], axis=1)
     values, began = np.empty(len(items)), time.perf_counter()
-    place = _place(graph, hops, *_model(graph, hops, penalty))
+    place = _place(graph, hops, of_class, *_model(graph, hops, penalty, of_class))
     paused = time.perf_counter()
     _removals(place, ends[:0], values)  # compiles, if necessary
     began += time.perf_counter() - paused
@@ -86,22 +97,25 @@ class Place(NamedTuple):
     loop: float  # weight of the self-loops
     depth: IntArray  # (n,) steps to the nearest labelled node; K + 1 if there are more
     label: IntArray  # (n,) used for labelled nodes only
+    share: FloatArray  # (C,) weights of the classes
     degree: FloatArray  # (n,) including the self-loop; 1 instead of 0
     sums: FloatArray  # (K + 1, n, 2 C) T_0 to T_K, where Y = X [W, s]
     constant: FloatArray  # (2 C,) what the bias adds to z W and z s
 
 
-def _model(graph: Graph, hops: int, penalty: float) -> tuple[FloatArray, FloatArray]:
+def _model(graph: Graph, hops: int, penalty: float, of_class: FloatArray) -> tuple[FloatArray, FloatArray]:
     """W and s, (d + 1, C), for unscaled features; the last row is for the bias."""
     rows = propagate_to(graph.train, graph.training, graph.features, hops, graph.scaling)
     scale = inverse_norm(rows) ** 0.5
     z = _with_bias(rows * scale)
-    weights = fit(z, graph.labels[graph.train], graph.n_classes, penalty)
+    labels = graph.labels[graph.train]
+    share = of_class[labels]
+    weights = fit(z, labels, graph.n_classes, penalty, share)
     rows = propagate(graph.validation, graph.features, hops, scaling=graph.scaling)[graph.val]
     z_val = _with_bias(rows * scale)
     target = np.eye(graph.n_classes)[graph.labels[graph.val]]
     gradient = _times(sp.csr_array(z_val.T), softmax(_times(z_val, weights), axis=1) - target)
-    s = solve(hessian(z, weights, penalty), gradient / len(graph.val))
+    s = solve(hessian(z, weights, penalty, share), gradient / len(graph.val))
     unscaled = np.append(np.full(graph.features.shape[1], scale), 1.0)[:, None]
     return weights * unscaled, s * unscaled
 
@@ -110,32 +124,33 @@ def _with_bias(rows: Sparse) -> Sparse:
     return sp.csr_array(sp.hstack([rows, sp.csr_array(np.ones((rows.shape[0], 1)))]))
 
 
-def fit(z: Sparse, labels: IntArray, n_classes: int, penalty: float) -> FloatArray:
-    """(d, C) weights of the classifier on the rows `z`, by Newton's method from zero."""
+def fit(z: Sparse, labels: IntArray, n_classes: int, penalty: float, share: FloatArray) -> FloatArray:
+    """(d, C) weights of the classifier on the rows `z`, by Newton's method from zero; `share` weights the losses."""
     target, columns = np.eye(n_classes)[labels], sp.csr_array(z.T)
+    of_row = share[:, None]
 
     def loss(w: FloatArray) -> float:
-        return float(penalty / 2 * np.sum(w * w) - np.sum(target * log_softmax(_times(z, w), axis=1)))
+        return float(penalty / 2 * np.sum(w * w) - np.sum(of_row * target * log_softmax(_times(z, w), axis=1)))
 
     weights = np.zeros((z.shape[1], n_classes))
     for _ in range(STEPS):
-        slope = _times(columns, softmax(_times(z, weights), axis=1) - target) + penalty * weights
+        slope = _times(columns, of_row * (softmax(_times(z, weights), axis=1) - target)) + penalty * weights
         # the loss is curved at least as much as the penalty, so the optimum is at most |slope| / penalty away
         if np.linalg.norm(slope) <= CLOSE * penalty * np.linalg.norm(weights):
             return weights
-        step, now = solve(hessian(z, weights, penalty), slope), loss(weights)
+        step, now = solve(hessian(z, weights, penalty, share), slope), loss(weights)
         while loss(weights - step) > now * (1 + RESIDUAL):
             step /= 2
         weights -= step
     raise ValueError(STUCK)
 
 
-def hessian(z: Sparse, weights: FloatArray, penalty: float) -> Callable[[FloatArray], FloatArray]:
-    """The function v -> H v, for (d, C) arrays v."""
+def hessian(z: Sparse, weights: FloatArray, penalty: float, share: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """The function v -> H v, for (d, C) arrays v; `share` weights the losses."""
     p, columns = softmax(_times(z, weights), axis=1), sp.csr_array(z.T)
 
     def product(v: FloatArray) -> FloatArray:
-        moved = p * _times(z, v)
+        moved = share[:, None] * p * _times(z, v)
         return _times(columns, moved - p * moved.sum(axis=1, keepdims=True)) + penalty * v
 
     return product
@@ -164,7 +179,7 @@ def _times(rows: Sparse, dense: FloatArray) -> FloatArray:
     return np.asarray(rows @ dense)
 
 
-def _place(graph: Graph, hops: int, weights: FloatArray, s: FloatArray) -> Place:
+def _place(graph: Graph, hops: int, of_class: FloatArray, weights: FloatArray, s: FloatArray) -> Place:
     depth = steps_to_labelled(graph, hops)
     depth = np.where(depth < 0, hops + 1, depth)
     adjacency, loop, row = graph.training, graph.self_loop, graph.normalisation == "row"
@@ -187,6 +202,7 @@ def _place(graph: Graph, hops: int, weights: FloatArray, s: FloatArray) -> Place
         loop=loop,
         depth=depth,
         label=graph.labels.copy(),
+        share=of_class,
         degree=degree,
         sums=sums,
         constant=both[-1],
@@ -302,4 +318,4 @@ def _slope(place: Place, u: int, row: FloatArray) -> float:
         odds = np.exp(scores[c] - top)
         mass += odds
         total += odds * scores[n_classes + c]
-    return float(total / mass - scores[n_classes + place.label[u]])
+    return float(place.share[place.label[u]] * (total / mass - scores[n_classes + place.label[u]]))

@@ -20,6 +20,8 @@ def knn_shapley(graph: Graph, *, hops: int = 2, k: int = 5) -> Ranking:
         s_n = [y_n = y] min(k, n) / (k n),   s_i = s_(i+1) + ([y_i = y] - [y_(i+1) = y]) min(k, i) / (k i).
     """
     check_graph(graph)
+    if graph.regression:
+        raise ValueError("KNN-Shapley needs classes, but the graph has numeric targets: use data_shapley")
     k, hops = whole_number("k", k, 1), whole_number("hops", hops, 1)
     began = time.perf_counter()
     rows = propagate(graph.training, graph.features, hops, scaling=graph.scaling)[graph.train]

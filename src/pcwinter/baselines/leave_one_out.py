@@ -55,15 +55,15 @@ def leave_one_out_nodes(
     head: str | Ridge | Softmax,
     *,
     hops: int = 2,
-    metric: str = "accuracy",
+    metric: str | None = None,
     workers: int | Pool = 1,
     progress: OnBlock | None = None,
 ) -> Ranking:
     """Leave-one-out values of nodes: U(training graph) - U(training graph without the node).
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `hops` is the number of propagation
-    steps. `metric` is a name in METRICS. `workers` is the number of processes; it does not change the values.
-    `progress(done, total)` is called as nodes are evaluated.
+    steps. `metric` is a name in METRICS or "f1:CLASS"; None for the usual one. `workers` is the number of processes; it
+    does not change the values. `progress(done, total)` is called as nodes are evaluated.
     """
     return _leave_one_out(graph, head, hops, metric, near_nodes(graph, hops), workers, progress)
 
@@ -73,15 +73,15 @@ def leave_one_out_edges(
     head: str | Ridge | Softmax,
     *,
     hops: int = 2,
-    metric: str = "accuracy",
+    metric: str | None = None,
     workers: int | Pool = 1,
     progress: OnBlock | None = None,
 ) -> Ranking:
     """Leave-one-out values of edges: U(training graph) - U(training graph without the edge).
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `hops` is the number of propagation
-    steps. `metric` is a name in METRICS. `workers` is the number of processes; it does not change the values.
-    `progress(done, total)` is called as edges are evaluated.
+    steps. `metric` is a name in METRICS or "f1:CLASS"; None for the usual one. `workers` is the number of processes; it
+    does not change the values. `progress(done, total)` is called as edges are evaluated.
     """
     return _leave_one_out(graph, head, hops, metric, all_edges(graph), workers, progress)
 
@@ -91,7 +91,7 @@ def _leave_one_out(
     graph: Graph,
     head: str | Ridge | Softmax,
     hops: int,
-    metric: str,
+    metric: str | None,
     items: IntArray,
     workers: int | Pool,
     progress: OnBlock | None,
@@ -122,7 +122,7 @@ class Powers(NamedTuple):
     indices: IntArray
     weight: FloatArray  # S
     degree: FloatArray  # (n,) including the self-loop
-    label: IntArray  # (t,)
+    player: IntArray  # (t,)
     begin: IntArray  # (K + 2,) where the lines of each power begin in `vectors`
     vectors: FloatArray  # Hj of nodes within K - j steps of a labelled node: products with validation, coordinates
     kernel: FloatArray  # (t, t) k(h, h)
@@ -202,7 +202,7 @@ def _powers(game: NodeGame) -> Powers:
         indices=weights.indices.astype(np.int64),
         weight=weights.data,
         degree=np.asarray(near.sum(axis=1)) + place.loop,
-        label=place.label[by_depth[: within[-1]]],
+        player=by_depth[: within[-1]],
         begin=begin,
         vectors=vectors,
         kernel=rows @ rows.T + place.constant,
@@ -219,7 +219,7 @@ def _everybody(place: Place, powers: Powers) -> Rows:
         rows.sums[k - 1, : len(power)] = (degree if place.row else np.sqrt(degree)) * power
     last = powers.vectors[powers.begin[place.hops] :]
     rows.place[by_depth[: len(last)]] = np.arange(len(last))
-    rows.label[:] = powers.label
+    rows.player[:] = powers.player
     rows.cross[:] = last[:, :n_val] + place.constant
     rows.coordinates[:] = last[:, n_val:]
     rows.kernel[:] = powers.kernel
@@ -238,14 +238,13 @@ def _without_edges(
     values: FloatArray,
 ) -> int:
     """Fill `values` with the utilities without each edge of weight `lost`; return how many were computed."""
-    n_rows, n_val, hops = len(powers.label), place.ends[-1], place.hops
+    n_rows, n_val, hops = len(powers.player), place.ends[-1], place.hops
     rows = powers.vectors[powers.begin[hops] :]
     cross = rows[:, :n_val] + place.constant
     coordinates = np.ascontiguousarray(rows[:, n_val:])
-    still = powers.kernel + place.penalty * np.eye(n_rows)
-    target = np.zeros((n_rows, len(place.ends) - 1))
+    still, target = powers.kernel.copy(), place.outcome[powers.player]
     for r in range(n_rows):
-        target[r, powers.label[r]] = 1.0
+        still[r, r] += place.penalty[powers.player[r]]
     now = np.empty((len(powers.degree), 4))
     after = np.empty_like(now)
     nothing = np.empty(0)
@@ -265,7 +264,7 @@ def _without_edges(
         system = still + move @ half.T + half @ move.T
         weights = np.ascontiguousarray(np.linalg.solve(system, target).T)
         scores = weights @ cross + (weights @ move) @ np.ascontiguousarray(near[:, :n_val])
-        values[k] = measure(code, scores, place.ends, place.temperature, place.tie, nothing)
+        values[k] = measure(code, scores, place.ends, place.answers, place.temperature, place.tie, nothing)
         evaluations += 1
     return evaluations
 
@@ -281,7 +280,7 @@ def _moves(
     a. The columns of `now` are S'^i times four vectors: a and b themselves, and the changes of their columns of S in
     all other rows, which are 0 if rows are normalised.
     """
-    n_rows, hops = len(powers.label), place.hops
+    n_rows, hops = len(powers.player), place.hops
     grow_a = powers.degree[a] / (powers.degree[a] - (0.0 if one_way else lost))
     grow_b = powers.degree[b] / (powers.degree[b] - lost)
     loop = 0.0
@@ -336,7 +335,7 @@ def _without_nodes(
 ) -> int:
     """Fill `values` with the utilities without each player, restoring each from `whole`; return how many were new."""
     nothing = np.empty(0)
-    n_rows, evaluations = len(rows.label), 0
+    n_rows, evaluations = len(rows.player), 0
     rows.mark[:] = 0
     for k in range(len(players)):
         stamp = (k + 1) * (place.hops + 2)
@@ -354,7 +353,7 @@ def _without_nodes(
             values[k] = empty
             if n_rows - (gone >= 0) > 0:
                 scores = scores_of(place, rows, n_rows, gone)
-                values[k] = measure(code, scores, place.ends, place.temperature, place.tie, nothing)
+                values[k] = measure(code, scores, place.ends, place.answers, place.temperature, place.tie, nothing)
             evaluations += 1
         rows.degree[a] = whole.degree[a]
         for i in range(touched):

@@ -13,13 +13,16 @@ from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter._util.checks import whole_number
 from pcwinter._util.compiled import compiled
 from pcwinter.baselines.node_rows import Place, Rows, add, empty_rows, scores_of
-from pcwinter.game.metrics import TIE, Metric, class_ends, find_metric, measure, whole
+from pcwinter.game.class_weights import class_weights
+from pcwinter.game.metrics import TIE, Metric, class_ends, measure, metric_for, whole
+from pcwinter.game.problem import expected
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import Scaling, propagate, propagate_to
-from pcwinter.heads.graph_game import check_head, complete, graph_game
-from pcwinter.heads.ridge.head import CHUNK, Ridge, inverse_norm, solve
+from pcwinter.heads.graph_game import complete, graph_game, suited_head
+from pcwinter.heads.ridge.closed_form import inverse_norm, solve_for
+from pcwinter.heads.ridge.head import CHUNK, Ridge
 from pcwinter.heads.softmax import Softmax, fit_scores
 
 PATIENCE = 5  # consecutive steps within the tolerance before a walk is truncated
@@ -41,6 +44,7 @@ class NodeGame:
     features: Sparse  # (p, f)
     validation: Sparse  # (v, f)
     softmax: Softmax | None  # the softmax head, or None for ridge
+    weights: FloatArray  # (c,) of the classes
     tolerance: float = 0.0  # a walk ends when it stays this close to `full`, relative to |full - empty|
     full: float = np.nan  # utility of all players, in units
 
@@ -71,22 +75,29 @@ class NodeGame:
         """Utility of one coalition, from scratch, in units."""
         if not (self.place.label[coalition] >= 0).any():
             return self.empty
-        place, code, scores = self.place, self.metric.code, self.scores(coalition)
-        return float(measure(code, scores, place.ends, place.temperature, place.tie, np.empty(0)))
+        return self.measured(self.scores(coalition))
+
+    def measured(self, scores: FloatArray) -> float:
+        """Utility of scores, in units."""
+        place, nothing = self.place, np.empty(0)
+        ends, answers = place.ends, place.answers
+        return float(measure(self.metric.code, scores, ends, answers, place.temperature, place.tie, nothing))
 
     def scores(self, coalition: BoolArray) -> FloatArray:
         """(c, v) class-major scores of a coalition with labelled nodes, from scratch."""
         members = np.flatnonzero(coalition)
         inside = sp.csr_array(self.adjacency[members][:, members])
-        labelled, n_classes = np.flatnonzero(self.place.label[members] >= 0), len(self.place.ends) - 1
+        labelled = np.flatnonzero(self.place.label[members] >= 0)
         rows = propagate_to(labelled, inside, self.features[members], self.place.hops, self.scaling)
-        labels = self.place.label[members[labelled]]
+        players = members[labelled]
         if self.softmax is not None:
-            models = fit_scores(rows, labels, [np.arange(len(labels))], n_classes, self.softmax, self.validation)
+            labels, n_classes = self.place.label[players], len(self.place.ends) - 1
+            every, weights = [np.arange(len(players))], self.weights[labels]
+            models = fit_scores(rows, labels, every, n_classes, self.softmax, self.validation, weights)
             return models.reshape(n_classes, -1)
         kernel = (rows @ rows.T).toarray() + self.place.constant
         cross = (rows @ self.validation.T).toarray() + self.place.constant
-        return solve(kernel, cross, labels, n_classes, self.place.penalty)
+        return solve_for(kernel, cross, self.place.outcome[players], self.place.penalty[players])
 
     def changes(self, start: list[int], steps: int, coalition: BoolArray) -> bool:
         """Whether the coalition has a labelled node within `steps` steps of one of the players `start`."""
@@ -123,11 +134,11 @@ def _walk(
         v = players[k]
         if place.label[v] >= 0:
             rows.place[v] = n_rows
-            rows.label[n_rows] = place.label[v]
+            rows.player[n_rows] = v
             n_rows += 1
         if add(place, rows, v, (k + 1) * (place.hops + 2), n_rows):
             scores = scores_of(place, rows, n_rows, -1)
-            last = measure(code, scores, place.ends, place.temperature, place.tie, nothing)
+            last = measure(code, scores, place.ends, place.answers, place.temperature, place.tie, nothing)
             evaluations += 1
         utility[k] = last
         close = close + 1 if abs(full - last) <= slack else 0
@@ -142,19 +153,19 @@ def node_game(
     head: str | Ridge | Softmax,
     *,
     hops: int = 2,
-    metric: str = "accuracy",
+    metric: str | None = None,
     reach: int | None = None,
     tolerance: float = 0.0,
 ) -> NodeGame:
     """The node game of a graph.
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`; missing parameters are calibrated.
-    `hops` is the number of propagation steps. `metric` is a name in METRICS. Players are the nodes within `reach` steps
-    of a labelled node (default `hops`). A walk is truncated when its utility stays within
-    `tolerance * |U(all) - U(empty)|` of U(all).
+    `hops` is the number of propagation steps. `metric` is a name in METRICS or "f1:CLASS"; None for the usual one.
+    Players are the nodes within `reach` steps of a labelled node (default `hops`). A walk is truncated when its utility
+    stays within `tolerance * |U(all) - U(empty)|` of U(all).
     """
     check_graph(graph)
-    head, chosen = complete_head(graph, head, hops, metric), find_metric(metric)
+    head, chosen = complete_head(graph, head, hops, metric), metric_for(metric, graph)
     hops = whole_number("hops", hops, 1)
     depths = steps_to_labelled(graph, hops if reach is None else reach)
     nodes = np.flatnonzero(depths >= 0)
@@ -162,6 +173,9 @@ def node_game(
     adjacency = sp.csr_array(graph.training[nodes][:, nodes])
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
     label = np.where(depth == 0, graph.labels[nodes], -1)
+    outcome = np.zeros((len(nodes), graph.targets.shape[1] or graph.n_classes))
+    outcome[depth == 0], answers = expected(graph, val)
+    of_class = class_weights(graph.labels[graph.train], graph.n_classes, head.class_weight)
     features = graph.features[nodes]
     validation = propagate(graph.validation, graph.features, hops, scaling=graph.scaling)[val]
     active = np.unique(features[depth <= hops].indices)
@@ -188,11 +202,13 @@ def node_game(
         loop=graph.self_loop,
         row=graph.normalisation == "row",
         label=label,
+        outcome=outcome,
         depth=depth,
         line=np.argsort(by_depth),
         vectors=_vectors(features[near], validation) if head is ridge else np.empty((0, 0)),
-        ends=class_ends(graph.labels[val], graph.n_classes),
-        penalty=ridge.penalty,
+        ends=class_ends(graph.labels[val], outcome.shape[1]),
+        answers=answers,
+        penalty=ridge.penalty / of_class[label],
         constant=ridge.bias**2,
         temperature=ridge.temperature or 1.0,
         tie=TIE,
@@ -201,7 +217,7 @@ def node_game(
         nodes=nodes,
         n_players=len(nodes),
         unit=chosen.unit(len(val)),
-        empty=chosen.empty(graph.n_classes),
+        empty=chosen.empty(place.ends, answers)[0],
         metric=chosen,
         place=place,
         adjacency=adjacency,
@@ -210,6 +226,7 @@ def node_game(
         features=sp.csr_array(features),
         validation=sp.csr_array(validation),
         softmax=head if isinstance(head, Softmax) else None,
+        weights=weights,
         tolerance=tolerance,
     )
     everybody = np.ones(len(nodes), dtype=np.bool_)
@@ -245,14 +262,18 @@ def _vectors(features: Sparse, validation: Sparse) -> FloatArray:
 
 
 def complete_head(
-    graph: Graph, head: str | Ridge | Softmax, hops: int = 2, metric: str = "accuracy", coalition: str = "messages"
+    graph: Graph,
+    head: str | Ridge | Softmax,
+    hops: int = 2,
+    metric: str | None = None,
+    coalition: str = "messages",
 ) -> Ridge | Softmax:
     """The head with all parameters that the metric needs; missing ones are calibrated, as for PC-Winter.
 
     `coalition` is the game of PC-Winter, "induced" or "messages".
     """
-    checked = check_head(head)
-    if not complete(checked, find_metric(metric)):
+    checked = suited_head(head, graph)
+    if not complete(checked, metric_for(metric, graph)):
         _, _, found = graph_game(graph, contribution_tree(graph, hops), checked, metric, coalition=coalition)
         assert found is not None
         return found.head

@@ -33,12 +33,14 @@ class Place(NamedTuple):
     out_weight: FloatArray
     loop: float  # weight of the self-loops
     row: bool  # whether rows are normalised, instead of rows and columns
-    label: IntArray  # (n,) class, -1 for unlabelled players
+    label: IntArray  # (n,) class, -1 for unlabelled players; with numeric targets, 0 where they are known
+    outcome: FloatArray  # (n, c) one-hot class, or targets minus the training mean; 0 for unlabelled players
     depth: IntArray  # (n,) steps to the nearest labelled node
     line: IntArray  # (n,) rank by depth: the row of each player in vectors and sums
     vectors: FloatArray  # (players of depth <= hops, v + d) inner products with validation rows, then coordinates
     ends: IntArray  # (c + 1,) where each class begins among the validation rows
-    penalty: float
+    answers: FloatArray  # (c, v) numeric targets of the validation rows; empty with classes
+    penalty: FloatArray  # (n,) of each labelled player's row
     constant: float  # bias^2
     temperature: float
     tie: float  # two scores closer than this are tied
@@ -50,7 +52,7 @@ class Rows(NamedTuple):
     degree: FloatArray  # (n,) including the node itself; 0 while it is absent
     sums: FloatArray  # (hops - 1 or 1, players of depth < hops, v + d) T1, ..., T(K - 1); T1 at least
     place: IntArray  # (n,) row of a labelled node, -1 while it is absent
-    label: IntArray  # (r,)
+    player: IntArray  # (r,)
     coordinates: FloatArray  # (r, d)
     cross: FloatArray  # (r, v) k(h, Z)
     kernel: FloatArray  # (r, r) k(h, h)
@@ -68,7 +70,7 @@ def empty_rows(place: Place) -> Rows:
         degree=np.zeros(n),
         sums=np.zeros((max(place.hops - 1, 1), int((place.depth < place.hops).sum()), width)),
         place=np.full(n, -1),
-        label=np.empty(r, dtype=np.int64),
+        player=np.empty(r, dtype=np.int64),
         coordinates=np.zeros((r, width - v)),
         cross=np.zeros((r, v)),
         kernel=np.zeros((r, r)),
@@ -220,11 +222,12 @@ def scores_of(place: Place, rows: Rows, n: int, without: int) -> FloatArray:
     kept = np.array([i for i in range(n) if i != without])
     m = len(kept)
     system = np.empty((m, m))
-    target = np.zeros((m, len(place.ends) - 1))
+    target = np.empty((m, place.outcome.shape[1]))
     for i in range(m):
+        player = rows.player[kept[i]]
         for j in range(m):
             system[i, j] = rows.kernel[kept[i], kept[j]]
-        system[i, i] += place.penalty
-        target[i, rows.label[kept[i]]] = 1.0
+        system[i, i] += place.penalty[player]
+        target[i] = place.outcome[player]
     weights = np.ascontiguousarray(np.linalg.solve(system, target).T)
     return weights @ (rows.cross[:n] if m == n else rows.cross[kept])

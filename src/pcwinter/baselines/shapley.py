@@ -27,7 +27,7 @@ def data_shapley(
     stop: Rule = USUAL,
     *,
     hops: int = 2,
-    metric: str = "accuracy",
+    metric: str | None = None,
     tolerance: float = TOLERANCE,
     seed: int = 0,
     workers: int | Pool = 1,
@@ -36,10 +36,10 @@ def data_shapley(
     """Data Shapley by truncated Monte Carlo: the mean marginal contribution of a node over random orders.
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `stop` is the stopping rule, see
-    `pcwinter.stopping`. `hops` is the number of propagation steps. `metric` is a name in METRICS. A walk ends when its
-    utility stays within `tolerance * |U(all) - U(empty)|` of U(all); 0 never truncates. `seed` determines the orders.
-    `workers` is the number of processes; it does not change the values. `progress(now)` is called after every block of
-    orders.
+    `pcwinter.stopping`. `hops` is the number of propagation steps. `metric` is a name in METRICS or "f1:CLASS"; None
+    for the usual one. A walk ends when its utility stays within `tolerance * |U(all) - U(empty)|` of U(all); 0 never
+    truncates. `seed` determines the orders. `workers` is the number of processes; it does not change the values.
+    `progress(now)` is called after every block of orders.
     """
     tolerance = number("tolerance", tolerance, zero=True)
     check_sampling(stop, seed, progress)
@@ -56,7 +56,7 @@ def beta_shapley(
     alpha: float = 16.0,
     beta: float = 1.0,
     hops: int = 2,
-    metric: str = "accuracy",
+    metric: str | None = None,
     seed: int = 0,
     workers: int | Pool = 1,
     progress: Callable[[Progress], object] | None = None,
@@ -65,9 +65,9 @@ def beta_shapley(
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `stop` is the stopping rule, see
     `pcwinter.stopping`. `alpha` and `beta` are the parameters of the Beta distribution: the larger `alpha`, the more
-    small coalitions count. `hops` is the number of propagation steps. `metric` is a name in METRICS. `seed` determines
-    the orders. `workers` is the number of processes; it does not change the values. `progress(now)` is called after
-    every block of orders.
+    small coalitions count. `hops` is the number of propagation steps. `metric` is a name in METRICS or "f1:CLASS"; None
+    for the usual one. `seed` determines the orders. `workers` is the number of processes; it does not change the
+    values. `progress(now)` is called after every block of orders.
     """
     alpha, beta = number("alpha", alpha), number("beta", beta)
     check_sampling(stop, seed, progress)

@@ -5,7 +5,11 @@ from pathlib import Path
 import click
 
 DATASETS = ("demo", "cora", "citeseer", "pubmed", "amazon-photo", "amazon-computers", "coauthor-physics")
-METRICS = ("accuracy", "macro-f1", "probability", "log-likelihood")
+METRICS = (
+    *("accuracy", "balanced-accuracy", "macro-f1", "roc-auc", "average-precision", "probability", "log-likelihood"),
+    *("r2", "neg-mse"),
+)
+CLASS_WEIGHTS = ("balanced",)
 COALITIONS = ("induced", "messages")
 REMAINDERS = ("silent", "nobody")
 PRESETS = ("paper",)
@@ -30,6 +34,17 @@ EXPERIMENTS = (
 )
 
 
+class Metric(click.Choice[str]):
+    """One of METRICS, or f1: and the name of a class."""
+
+    def __init__(self) -> None:
+        super().__init__([*METRICS, "f1:CLASS"])
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name; whether the class exists is known when the graph is loaded."""
+        return value if value.startswith("f1:") and value != "f1:" else super().convert(value, param, ctx)
+
+
 def at_home(ctx: click.Context, param: click.Parameter, given: str | None) -> Path | None:
     """The path, with a leading ~ expanded for shells that do not (as in --out=~/runs)."""
     if given == "":
@@ -40,4 +55,16 @@ def at_home(ctx: click.Context, param: click.Parameter, given: str | None) -> Pa
 RUN = click.Path()
 data_option = click.option(
     "--data", type=RUN, callback=at_home, help="Folder of the public graphs; default PCWINTER_DATA."
+)
+metric_option = click.option(
+    "--metric",
+    type=Metric(),
+    show_default="accuracy, or r2 for numeric targets",
+    help="What to measure; f1:CLASS is the F1 score of the class called CLASS. Averages over classes are over those "
+    "that occur among the scored nodes.",
+)
+class_weight_option = click.option(
+    "--class-weight",
+    type=click.Choice(CLASS_WEIGHTS),
+    help="balanced: rare classes count as much as frequent ones when the classifier is trained.",
 )

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcwinter.cli.choices import DATASETS, EXPERIMENTS, FEATURES, ON, PARTS, PRESETS, RUN, WHICH, at_home, data_option
+from pcwinter.cli.choices import (
+    DATASETS,
+    EXPERIMENTS,
+    FEATURES,
+    ON,
+    PARTS,
+    PRESETS,
+    RUN,
+    WHICH,
+    at_home,
+    class_weight_option,
+    data_option,
+    metric_option,
+)
 from pcwinter.cli.graphs import given_settings, graph_options, public_graph, remaining_option
 
 if TYPE_CHECKING:
@@ -50,7 +63,7 @@ features_option = click.option(
     "--head",
     type=click.Choice(("ridge", "softmax")),
     show_default="ridge",
-    help="Head of the values; rankings are always scored with the softmax head.",
+    help="Head of the values; rankings are always scored with the softmax head, or with ridge for numeric targets.",
 )
 @click.option("--preset", type=click.Choice(PRESETS), help="paper: the paper's game with its softmax head.")
 @click.option(
@@ -62,6 +75,8 @@ features_option = click.option(
     "every seed, with nodes for choosing that are not test nodes.",
 )
 @remaining_option
+@metric_option
+@class_weight_option
 @click.option("--quick", is_flag=True, help="Use only 20 orders and 11 points, as a first test.")
 @click.option(
     "--orders", type=int, metavar="N", help="Number of orders of every family in the ablation.  [default: 200]"
@@ -103,7 +118,8 @@ def reproduce(
       pcwinter reproduce all --dataset demo --quick --out runs/quick
     """
     from pcwinter.experiments import reproduce as repeat
-    from pcwinter.experiments.study import Interrupted, open_study
+    from pcwinter.experiments.opening import open_study
+    from pcwinter.experiments.study import Interrupted
 
     quiet = options["quiet"]
     settings = given_settings(options)
@@ -141,6 +157,8 @@ def reproduce(
     help="Graph to score on. Use validation while you are still choosing a method.",
 )
 @remaining_option
+@metric_option
+@class_weight_option
 @click.option(
     "--seeds",
     type=int,

@@ -8,6 +8,7 @@ import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.checks import count, whole_number
+from pcwinter.game.metrics import find_metric
 from pcwinter.graph.io.datasets import DATASETS, location
 from pcwinter.runs.read import Run
 from pcwinter.values import game_name, utilities
@@ -22,12 +23,18 @@ MEANING = {
     "macro-f1": "A value is a share of the macro-F1 score on the validation nodes.",
     "probability": "A value is a share of the mean probability of the true class on the validation nodes.",
     "log-likelihood": "A value is a share of the mean log-likelihood of the true class on the validation nodes.",
+    "balanced-accuracy": "A value is a share of the balanced accuracy on the validation nodes.",
+    "roc-auc": "A value is a share of the area under the ROC curve on the validation nodes.",
+    "average-precision": "A value is a share of the average precision on the validation nodes.",
+    "r2": "A value is a share of R2 on the validation nodes.",
+    "neg-mse": "A value is a share of minus the mean squared error on the validation nodes.",
 }
 
 
 def summary(run: Run, top: int = 10, by: str = "own") -> str:
     """How the run ended, the most and least valuable nodes and edges, and values by class and by degree."""
     top = whole_number("top", top, 1)
+    numeric = find_metric(run.story["asked"]["metric"]).regression
     nodes = _by(run.nodes, by).assign(**{"class": np.array(_names(run))[run.label], "degree": run.degree})
     edges = run.edges.assign(value=run.edges_within_class()) if by == "class" else _by(run.edges, by)
     parts = [_heading(run)]
@@ -36,15 +43,18 @@ def summary(run: Run, top: int = 10, by: str = "own") -> str:
         ("edges", edges, ["source", "target", "value", *(["stderr"] if by != "class" else [])]),
     ):
         ranked = table.sort_values("value", ascending=False, kind="stable")[columns]
+        ranked = ranked.drop(columns="class", errors="ignore") if numeric else ranked
         n = min(top, len(ranked))
         if n:
             parts.append(f"The {n:,} most valuable of {len(ranked):,} {things}\n{text(ranked.head(n))}")
             parts.append(f"The {n:,} least valuable of {len(ranked):,} {things}\n{text(ranked.tail(n)[::-1])}")
         else:
             parts.append(f"There are no {things} with players.")
-    parts.append(f"Nodes by class\n{text(_grouped(nodes, 'class', run.label % len(_names(run))))}")
+    if not numeric:
+        parts.append(f"Nodes by class\n{text(_grouped(nodes, 'class', run.label % len(_names(run))))}")
     parts.append(f"Nodes by degree in the training graph\n{text(_grouped(nodes, 'degree', _bins(run.degree)))}")
-    unit = MEANING[run.story["asked"]["metric"]]
+    asked = plain(run.story["asked"]["metric"])
+    unit = MEANING.get(asked, f"A value is a share of the F1 score of one class on the validation nodes ({asked}).")
     parts.append(f"{unit}\nstderr covers the sampling of orders only.")
     return "\n\n".join(parts)
 

@@ -16,13 +16,14 @@ from pcwinter.cli.choices import (
     DATASETS,
     EMPTY,
     FEATURES,
-    METRICS,
     ORDERS,
     PRESETS,
     REMAINDERS,
     RUN,
     at_home,
+    class_weight_option,
     data_option,
+    metric_option,
 )
 from pcwinter.cli.graphs import given_settings, graph_options, public_graph
 
@@ -81,13 +82,8 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     help="Weights of the powers of the propagation, for the message game; by default the last power alone.",
 )
 @click.option("--hops", type=int, default=2, show_default=True, help="Propagation steps, K.")
-@click.option(
-    "--metric",
-    type=click.Choice(METRICS),
-    default="accuracy",
-    show_default=True,
-    help="What to measure on the validation nodes; macro-f1 averages over the classes that occur among them.",
-)
+@metric_option
+@class_weight_option
 @click.option(
     "--orders",
     type=click.Choice(ORDERS),
@@ -259,7 +255,7 @@ def _refuse_idle(
     data: Path | None,
     head: str,
     *,
-    metric: str,
+    metric: str | None,
     memory: int | None,
     temperature: float | None,
     truncation: tuple[float, ...],
@@ -274,7 +270,8 @@ def _refuse_idle(
     if memory is not None and head == "softmax":
         raise ValueError("--memory limits the ridge head, but the head is softmax: leave it out")
     if temperature is not None and metric not in ("probability", "log-likelihood"):
-        raise ValueError(f"--temperature has no effect on the metric {metric}: leave it out, or choose another metric")
+        came = metric or "accuracy"
+        raise ValueError(f"--temperature has no effect on the metric {came}: leave it out, or choose another metric")
 
 
 def _load(graph: str, data: Path | None, features: str, settings: dict[str, Any]) -> "Graph":
@@ -296,6 +293,7 @@ def _head(kind: str, options: dict[str, Any]) -> "str | Ridge | Softmax":
         "ridge": ("penalty", "bias", "temperature"),
         "softmax": ("learning_rate", "epochs", "weight_decay"),
     }
+    class_weight = options.pop("class_weight")
     given = {
         head: {name: option for name in options_of if (option := options.pop(name)) is not None}
         for head, options_of in names.items()
@@ -308,6 +306,10 @@ def _head(kind: str, options: dict[str, Any]) -> "str | Ridge | Softmax":
             raise ValueError(
                 f"--{name} belongs to the {head} head, but the head is {kind}: leave it out, or add --head {head}"
             )
+    if class_weight is not None:
+        if options["preset"]:
+            raise ValueError(f"--class-weight contradicts --preset {options['preset']}: leave one of them out")
+        given[kind]["class_weight"] = class_weight
     if not given[kind]:
         return kind
     from pcwinter.heads.ridge.head import Ridge

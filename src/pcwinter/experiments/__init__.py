@@ -10,9 +10,11 @@ from pcwinter.experiments.curves import NO_EDGES, NOTHING_TO_DROP, WHICH, to_dro
 from pcwinter.experiments.figures import check_figures
 from pcwinter.experiments.folder import alone
 from pcwinter.experiments.judge_file import judge_file
+from pcwinter.experiments.opening import open_study
 from pcwinter.experiments.output import Outcome, file_name, markdown, read_table, write
-from pcwinter.experiments.study import Study, open_study
+from pcwinter.experiments.study import Study
 from pcwinter.experiments.verdicts import Tables, verdicts
+from pcwinter.game.metrics import usual_metric
 
 __all__ = ["EXPERIMENTS", "Outcome", "Study", "judge_file", "open_study", "reproduce"]
 
@@ -90,7 +92,7 @@ def _repeat(study: Study, experiment: str, seeds: int) -> str:
     study.used.clear()
     outcome = EXPERIMENTS[experiment](study, seeds)
     outcome.notes += study.limits()
-    outcome.y = f"{study.on} accuracy"
+    outcome.y = f"{study.on} {study.metric or usual_metric(study.graph)}"
     if outcome.curves and study.on in ABOUT:
         outcome.notes.append(ABOUT[study.on])
     tables = [read_table(study.out / f"{file_name(title)}.table.csv") for title in outcome.tables]
@@ -98,7 +100,7 @@ def _repeat(study: Study, experiment: str, seeds: int) -> str:
     files = write(outcome, study.out)
     parts = [f"{title}\n\n{markdown(rows)}" for title, rows in outcome.tables.items()]
     parts += ["\n".join(outcome.notes)] if outcome.notes else []
-    usual = study.on == "test" and not study.remaining
+    usual = study.on == "test" and not study.remaining and not study.own
     verdict = verdicts([Tables(study.out, study.dataset, study.kind)], experiment) if usual else ""
     parts += [verdict] if verdict else []
     if before > seeds:

@@ -26,10 +26,6 @@ def kept(path: Path) -> Any:
         return None
 
 
-def _digest(found: Any) -> str:
-    return sha256(json.dumps(found).encode()).hexdigest()
-
-
 def as_plain(ranking: Ranking) -> dict[str, Any]:
     """A ranking as numbers, strings and lists, which `keep` can store."""
     values = {name: getattr(ranking, name) for name in Ranking.__slots__}
@@ -40,3 +36,7 @@ def as_ranking(found: dict[str, Any]) -> Ranking:
     """The ranking that `as_plain` took apart."""
     arrays = {name: np.array(found[name], dtype=np.float64) for name in ("value", "stderr")}
     return Ranking(**(found | arrays | {"items": np.array(found["items"], dtype=np.int64)}))
+
+
+def _digest(found: Any) -> str:
+    return sha256(json.dumps(found).encode()).hexdigest()

@@ -27,7 +27,7 @@ class Curve:
     """Accuracy after each number of steps."""
 
     count: IntArray  # (points,) nodes dropped or edges added, from none to all
-    accuracy: FloatArray  # (points,)
+    accuracy: FloatArray  # (points,) or another metric of the judge
 
     @property
     def mean(self) -> float:
@@ -124,12 +124,12 @@ class Trial:
 
     def __call__(self, begin: int, end: int) -> FloatArray:
         """Accuracies at the counts `begin` to `end` - 1."""
-        return np.array([self._accuracy(self.best_first[:count]) for count in self.counts[begin:end]])
+        return np.array([self._score(self.best_first[:count]) for count in self.counts[begin:end]])
 
-    def _accuracy(self, some: IntArray) -> float:
+    def _score(self, some: IntArray) -> float:
         graph = self.judge.graph
         if some.ndim == 1:
             keep = np.ones(graph.n_nodes, dtype=np.bool_)
             keep[some] = False
-            return self.judge.accuracy(keep=keep)
-        return self.judge.accuracy(training=graph_of(graph.training, some, graph.directed))
+            return self.judge.score(keep=keep)
+        return self.judge.score(training=graph_of(graph.training, some, graph.directed))

@@ -20,7 +20,7 @@ def run(study: Study, seeds: int, which: str = "unlabelled") -> Outcome:
     labelled = near = 0
     for seed in range(seeds):
         here = study.at(seed)
-        rankings = [here.baseline(method, seed) for method in PLAIN]
+        rankings = [here.baseline(method, seed) for method in PLAIN if here.knows(method)]
         sampled = [here.pc_winter(level, seed) for level in LEVELS]
         sampled.append(here.data_shapley(seed))
         labelled += len(here.graph.train)

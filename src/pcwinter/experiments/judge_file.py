@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from pcwinter.baselines.simple import degree, random_edges, random_nodes
 from pcwinter.estimation.display import now_and_then
 from pcwinter.experiments.curves import WHICH, Curve, addable, droppable, dropped, judged, to_drop
 from pcwinter.experiments.figures import check_figures
-from pcwinter.experiments.judge import ON, Judge, check_remaining
+from pcwinter.experiments.judge import ON, Judge, check_remaining, judging_head
 from pcwinter.experiments.output import Outcome, edges_summary, file_name, markdown, write
+from pcwinter.game.class_weights import check_class_weight
 from pcwinter.graph.adjacency import edge_weights
 from pcwinter.graph.graph import Graph, check_graph
 
@@ -31,6 +33,8 @@ def judge_file(
     seeds: int = 3,
     workers: int = 1,
     remaining: bool = False,
+    metric: str | None = None,
+    class_weight: str | None = None,
     say: Callable[[str], None] | None = None,
 ) -> str:
     """A table that summarises the curve of the values in `file`, next to the curves of random values and of degrees.
@@ -45,6 +49,8 @@ def judge_file(
     - `workers`: number of processes; it changes only the time.
     - `remaining`: in the transductive setting, let the rows of scored nodes come from the remaining graph, where a
       dropped node receives messages but no longer sends any; by default they come from the whole graph.
+    - `metric`: what is measured, a name in METRICS or "f1:CLASS"; by default accuracy, or R2 with numeric targets.
+    - `class_weight`: "balanced" if rare classes shall count as much as frequent ones in the judge's training.
     - `say(sentence)`: called with messages about the progress.
     """
     file, out = Path(file), None if out is None else Path(out)
@@ -67,9 +73,14 @@ def judge_file(
     else:
         ranking, text = _near(ranking, graph, which, file)
     title = f"{dataset} judge {ranking.method}{'' if which == 'unlabelled' else f' {which}'}"
-    title += " remaining" if remaining else ""
-    outcome = Outcome(title if on == "test" else f"{title} on {on}", x="edges added" if edges else dropped(which))
-    judge, outcome.y = Judge(graph, on=on, remaining=remaining), f"{on} accuracy"
+    parts = [title, "remaining" if remaining else "", metric, check_class_weight(class_weight)]
+    outcome = Outcome(
+        " ".join(filter(None, [*parts, f"on {on}" if on != "test" else ""])),
+        x="edges added" if edges else dropped(which),
+    )
+    options: dict[str, Any] = {"metric": metric, "head": judging_head(graph, class_weight), "remaining": remaining}
+    judge = Judge(graph, on=on, **options)
+    outcome.y = f"{on} {judge.metric.name}"
     if out is not None:
         if out.exists() and not out.is_dir():
             raise FileExistsError(f"{out} is a file, expected a directory: choose another path")

@@ -9,14 +9,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from importlib import metadata
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pcwinter._util.arrays import IntArray
-from pcwinter._util.checks import did_you_mean, number, one_of, whole_number
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.influence import influence_edges, influence_nodes
 from pcwinter.baselines.leave_one_out import leave_one_out_edges, leave_one_out_nodes
@@ -32,17 +30,16 @@ from pcwinter.experiments.cache import as_plain, as_ranking, keep, kept
 from pcwinter.experiments.curves import POINTS, Curve, addable, droppable, judged
 from pcwinter.experiments.figures import SHARE
 from pcwinter.experiments.folder import STUDY, claim, parts_of
-from pcwinter.experiments.judge import ON, Judge, check_remaining
+from pcwinter.experiments.judge import ON, Judge, judging_head
 from pcwinter.experiments.output import file_name
 from pcwinter.game.tree import LEVELS
-from pcwinter.graph.graph import Graph, check_graph
-from pcwinter.graph.io.datasets import DATASETS, load
+from pcwinter.graph.graph import Graph
 from pcwinter.graph.splits import choice_split, fresh_split
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax, softmax_for
 from pcwinter.runs.checkpoints import Checkpoints
 from pcwinter.runs.directory import BITS, run
-from pcwinter.values import PRESETS, Values
+from pcwinter.values import Values
 
 QUICK, QUICK_POINTS = 20, 11  # orders of a quick valuation, and points of its curves
 LONG = 5  # seconds: longer steps are reported
@@ -76,6 +73,8 @@ class Study:
     points: int = POINTS  # of a curve
     on: str = "test"  # the graph that rankings are scored on: test, validation or choice
     remaining: bool = False  # whether the rows of the scored nodes come from the remaining graph; if transductive
+    metric: str | None = None  # of values and of scores; None for the usual one of the graph
+    class_weight: str | None = None  # of all heads that are trained
     quiet: bool = False
     split: str = ""  # name of the split, unless it is the public one
     used: dict[str, Ranking] = field(default_factory=dict)  # rankings of the current experiment
@@ -86,12 +85,18 @@ class Study:
     def judges(self) -> dict[str, Judge]:
         """One judge for the graph of the study, and one for the validation graph, on which methods are chosen."""
         parts = {"validation": "validation", self.on: "test" if self.on == "choice" else self.on}
-        return {on: Judge(self.graph, hops=self.hops, on=part, remaining=self.remaining) for on, part in parts.items()}
+        options: dict[str, Any] = {"metric": self.metric, "head": judging_head(self.graph, self.class_weight)}
+        options["remaining"] = self.remaining
+        return {on: Judge(self.graph, hops=self.hops, on=part, **options) for on, part in parts.items()}
 
     @cached_property
     def parameters(self) -> Ridge | Softmax:
         """The calibrated head, which all methods share."""
-        return softmax_for(self.graph) if self.preset else complete_head(self.graph, self.head, self.hops)
+        head: str | Ridge | Softmax = softmax_for(self.graph) if self.preset else self.head
+        if self.class_weight is not None:
+            plain = Ridge() if head == "ridge" else softmax_for(self.graph)
+            head = replace(plain, class_weight=self.class_weight)
+        return complete_head(self.graph, head, self.hops, self.metric)
 
     @property
     def kind(self) -> str:
@@ -114,7 +119,16 @@ class Study:
         `judged` says whether the outcome was scored on a graph.
         """
         where = [_where(self.on), "remaining" if self.remaining else ""] if judged else []
-        return " ".join(part for part in (self.dataset, experiment, self.kind, *where) if part)
+        return " ".join(part for part in (self.dataset, experiment, *self.own, self.kind, *where) if part)
+
+    @property
+    def own(self) -> list[str]:
+        """The metric and the class weights, if they are not the usual ones: names and keys of results contain them."""
+        return [part for part in (self.metric, self.class_weight) if part]
+
+    def knows(self, method: str) -> bool:
+        """Whether the baseline `method` exists for this graph: influence functions need classes."""
+        return not (self.graph.regression and method.startswith("influence"))
 
     def axis(self, steps: str, *, fresh: bool = False) -> str:
         """The label of the x axis. On `fresh` splits, it shows the share of the `steps`: their number differs."""
@@ -141,6 +155,7 @@ class Study:
             "head": self.settings,
             "game": "induced, remainder to nobody" if self.preset else "messages, remainder to silent players",
             "truncation": list(self.truncation),
+            **({"metric and class weights": self.own} if self.own else {}),
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
             "graph": parts_of(graph),
@@ -170,9 +185,10 @@ class Study:
     def settings(self) -> str:
         """The head and its parameters as text."""
         found = self.parameters
+        weighted = f", {found.class_weight} class weights" if found.class_weight else ""
         if isinstance(found, Ridge):
-            return f"ridge, penalty {found.penalty:g}, bias {found.bias:g}"
-        return f"softmax, rate {found.learning_rate:g}, {found.epochs} epochs, decay {found.weight_decay:g}"
+            return f"ridge, penalty {found.penalty:g}, bias {found.bias:g}{weighted}"
+        return f"softmax, rate {found.learning_rate:g}, {found.epochs} epochs, decay {found.weight_decay:g}{weighted}"
 
     @property
     def rule(self) -> Rule:
@@ -197,9 +213,8 @@ class Study:
         if permutations is None and self.quick:
             permutations = QUICK
         game: dict[str, Any] = {"preset": self.preset} if self.preset else {"head": self.parameters}
-        key = file_name(
-            self.kind or self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}"
-        )
+        kind = (self.kind or self.head, *self.own)
+        key = file_name(*kind, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}")
         if self._last and self._last[0] == key:
             return self._last[1]
         stop = choose(None, permutations, None, None, self.max_seconds)
@@ -210,6 +225,7 @@ class Study:
                 name=self.dataset,
                 resume=True,
                 **game,
+                metric=self.metric,
                 hops=self.hops,
                 orders=orders,
                 truncation=ratios,
@@ -248,13 +264,14 @@ class Study:
         short = budget if time_limit is None or most is not None else f"{float(f'{time_limit:.3g}'):g} s"
 
         def make() -> Ranking:
-            called = file_name("data-shapley", self.kind or self.head, short, f"seed {seed}", self._bound, self.split)
+            kind = (self.kind or self.head, *self.own)
+            called = file_name("data-shapley", *kind, short, f"seed {seed}", self._bound, self.split)
             folder = self.out / "runs" / called
             folder.mkdir(parents=True, exist_ok=True)
             checkpoints = Checkpoints(folder, self._about(about))
             begin, _ = checkpoints.load()
             began = time.perf_counter() if time_limit is None else None  # budgets compare the time of estimating
-            game = node_game(self.graph, self.parameters, hops=self.hops, tolerance=TOLERANCE)
+            game = node_game(self.graph, self.parameters, hops=self.hops, metric=self.metric, tolerance=TOLERANCE)
             sample = Sample(game, Free(game.n_players), {}, seed)
             with self._display(rule) as display, one_thread():
                 stop = rule | display.interrupted
@@ -285,19 +302,30 @@ class Study:
     def baseline(self, method: str, seed: int) -> Ranking:
         """A baseline without sampling: `method` is its name, and `seed` is used by random values only."""
         graph, hops, helpers = self.graph, self.hops, self._helpers(long=isinstance(self.parameters, Softmax))
+        metric, weighted = self.metric, self.class_weight
         makers: dict[str, Callable[[], Ranking]] = {
             "random": lambda: random_nodes(graph, hops=hops, seed=seed),
             "degree": lambda: degree(graph, hops=hops),
             "leave-one-out": lambda: leave_one_out_nodes(
-                graph, self.parameters, hops=hops, workers=helpers, progress=now_and_then(self.say, method)
+                graph,
+                self.parameters,
+                hops=hops,
+                metric=metric,
+                workers=helpers,
+                progress=now_and_then(self.say, method),
             ),
-            "influence": lambda: influence_nodes(graph, hops=hops),
+            "influence": lambda: influence_nodes(graph, hops=hops, class_weight=weighted),
             "random edges": lambda: random_edges(graph, seed=seed),
             "betweenness": lambda: betweenness(graph),
             "leave-one-out edges": lambda: leave_one_out_edges(
-                graph, self.parameters, hops=hops, workers=helpers, progress=now_and_then(self.say, method)
+                graph,
+                self.parameters,
+                hops=hops,
+                metric=metric,
+                workers=helpers,
+                progress=now_and_then(self.say, method),
             ),
-            "influence edges": lambda: influence_edges(graph, hops=hops),
+            "influence edges": lambda: influence_edges(graph, hops=hops, class_weight=weighted),
         }
         return self._once(method, seed if method.startswith("random") else 0, makers[method])
 
@@ -315,7 +343,8 @@ class Study:
 
     def _judged(self, what: str, best_first: IntArray, on: str) -> Curve:
         """The stored curve, or a new one, which is then stored."""
-        settings = (self.fingerprint, self.hops, self.points, best_first.shape, *(["remaining"] * self.remaining))
+        rest = [*self.own, *(["remaining"] * self.remaining)]
+        settings = (self.fingerprint, self.hops, self.points, best_first.shape, *rest)
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
         path = self.out / file_name("curves", _where(on)) / f"{key}.json"
         found = kept(path)
@@ -347,7 +376,7 @@ class Study:
 
     def _about(self, *parts: object) -> str:
         asked = (self.hops, self.truncation, self.preset, self.quick, self.max_seconds)
-        settings = (self.fingerprint, repr(self.parameters), asked, parts)
+        settings = (self.fingerprint, repr(self.parameters), asked, parts, *self.own)
         return sha256(json.dumps(settings, default=str).encode()).hexdigest()
 
     def _once(self, method: str, seed: int, make: Callable[[], Ranking], *parts: object) -> Ranking:
@@ -383,77 +412,6 @@ class Study:
                 "and include starting them."
             )
         return notes
-
-
-def open_study(
-    dataset: str,
-    out: str | PathLike[str],
-    *,
-    graph: Graph | None = None,
-    data: str | PathLike[str] | None = None,
-    head: str | None = None,
-    preset: str | None = None,
-    workers: int = 1,
-    quick: bool = False,
-    max_seconds: float | None = None,
-    orders: int | None = None,
-    points: int | None = None,
-    on: str = "test",
-    remaining: bool = False,
-    quiet: bool = False,
-) -> Study:
-    """The study of a public graph, with the paper's truncation ratios, or of your own graph, without truncation.
-
-    - `dataset`: a name in `DATASETS`, or a name for your own graph.
-    - `out`: the directory of the results; an interrupted study continues there, if the graph is the same.
-    - `graph`: your own graph. Its tables have no numbers of the paper, and its softmax head has the default parameters.
-    - `data`: the folder with the files of the public graphs, as in `load`.
-    - `head`: the head of the values, "ridge" (the default) or "softmax".
-    - `preset`: "paper" for the paper's game with its softmax head.
-    - `workers`: number of processes; it changes only the time.
-    - `quick`: use only 20 orders and 11 points, as a first test.
-    - `max_seconds`: limit on the time of every sampled valuation, including preparation.
-    - `orders`: number of orders of every family in the ablation.
-    - `points`: points of every curve, 101 by default; fewer take less time.
-    - `on`: the graph that rankings are scored on, "test", "validation" or "choice". With "choice", every seed has a
-      random split of its own, and rankings are scored on its choice nodes: see `pcwinter.graph.splits.choice_split`.
-    - `remaining`: let the rows of scored nodes come from the remaining graph, see `Judge`.
-    - `quiet`: print nothing.
-    """
-    known = DATASETS.get(dataset)
-    if graph is not None:
-        check_graph(graph)
-        if known:
-            raise ValueError(f"graph is called {dataset!r}, which is the name of a public graph: rename it")
-        if data is not None:
-            raise ValueError("data is the folder of the public graphs, and this graph is not one of them: leave it out")
-    elif known is None:
-        hint = did_you_mean(dataset, DATASETS) or f": choose one of {', '.join(DATASETS)}"
-        raise ValueError(f"there is no dataset {dataset!r}{hint}")
-    one_of("on", on, PARTS)
-    if preset is not None:
-        one_of("preset", preset, PRESETS)
-        if head is not None:
-            raise ValueError(f"preset={preset!r} includes the head, but head is {head!r}: leave one of them out")
-    head = one_of("head", head or "ridge", ("ridge", "softmax"))
-    graph = load(dataset, data=data) if graph is None else graph
-    check_remaining(graph, remaining)
-    return Study(
-        dataset=dataset,
-        graph=graph,
-        out=Path(out),
-        head="softmax" if preset else head,
-        preset=preset,
-        truncation=known.truncation if known else (),
-        workers=whole_number("workers", workers, 1),
-        quick=quick,
-        max_seconds=None if max_seconds is None else number("max_seconds", max_seconds),
-        orders=None if orders is None else whole_number("orders", orders, 1),
-        points=(QUICK_POINTS if quick else POINTS) if points is None else whole_number("points", points, 2),
-        on=on,
-        remaining=remaining,
-        quiet=quiet,
-    )
 
 
 def _where(on: str) -> str:

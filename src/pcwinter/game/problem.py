@@ -9,11 +9,12 @@ import scipy.sparse as sp
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter._util.checks import number, one_of
+from pcwinter.game.class_weights import class_weights
 from pcwinter.game.coalitions.acting import coefficients
 from pcwinter.game.coalitions.messages import carriers, message_weights
 from pcwinter.game.coalitions.records import LocalGraphs, local_graphs
 from pcwinter.game.detail import Parts
-from pcwinter.game.metrics import LOG_LIKELIHOOD, TIE, Metric, class_ends, measure
+from pcwinter.game.metrics import ANSWERS, F1, LOG_LIKELIHOOD, TIE, Metric, class_ends, measure, training_mean
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import ContributionTree
 from pcwinter.graph.graph import Graph
@@ -28,13 +29,15 @@ class Problem:
     local: LocalGraphs
     features: Sparse  # (n, d) of the whole graph
     labels: IntArray  # (t,) classes of the roots
-    n_classes: int
+    n_classes: int  # c; with numeric targets, the number of their columns
+    outcome: FloatArray  # (t, c) E: one-hot classes of the roots, or their targets minus the training mean
     complete: Sparse  # (t, d) rows of the roots when all players have joined
     null: BoolArray  # (p,) players that can never change a utility
     step: Sparse  # (n, n) S, in the message game
     even: bool  # whether all edges have the same weight; sums of messages can lose precision otherwise
     rows: Sparse  # (v, d) representations of the validation nodes, sorted by class
-    targets: IntArray  # (v,) their classes, ascending
+    targets: IntArray  # (v,) their classes, ascending; 0 with numeric targets
+    answers: FloatArray  # (c, v) their numeric targets minus the training mean; empty with classes
     empty: str = "nothing"  # what the empty coalition predicts, one of EMPTY
 
     def training_rows(self, coefficient: FloatArray) -> Sparse:
@@ -54,22 +57,38 @@ class Problem:
         """Utility of the empty coalition, in units, and (v,) what every validation node adds to it."""
         if self.empty == "constant":
             return self.constant(metric)
-        nothing = metric.empty(self.n_classes)
-        return nothing, np.full(len(self.targets), nothing)
+        return metric.empty(self.ends, self.answers)
 
     def constant(self, metric: Metric) -> tuple[float, FloatArray]:
         """Utility of the best constant prediction, in units, and (v,) what every validation node adds to it.
 
-        It is the most frequent class of the validation nodes; for log-likelihood, the frequencies of the classes.
+        It is the most frequent class of the validation nodes; for the F1 score of a class, this class; for
+        log-likelihood, the frequencies of the classes; for numeric targets, the mean of the validation nodes.
         """
         frequency = np.bincount(self.targets, minlength=self.n_classes) / len(self.targets)
         scores = np.zeros((self.n_classes, len(self.targets)))
-        if metric.code == LOG_LIKELIHOOD:
+        if metric.regression:
+            scores += self.answers.mean(axis=1, keepdims=True)
+        elif metric.code == LOG_LIKELIHOOD:
             scores += np.log(np.maximum(frequency, 1e-300))[:, None]
         else:
-            scores[frequency.argmax()] = 1e3
-        parts, ends = np.zeros(len(self.targets) if metric.additive else 0), class_ends(self.targets, self.n_classes)
-        return float(measure(metric.code, scores, ends, 1.0, TIE, parts)), parts
+            scores[metric.code - F1 if metric.code >= F1 else frequency.argmax()] = 1e3
+        parts = np.zeros(len(self.targets) if metric.additive else 0)
+        return float(measure(metric.code, scores, self.ends, self.answers, 1.0, TIE, parts)), parts
+
+    @property
+    def ends(self) -> IntArray:
+        """(c + 1,) where each class begins among the validation nodes."""
+        return class_ends(self.targets, self.n_classes)
+
+    def weights(self, class_weight: str | None) -> FloatArray:
+        """(t,) weights of the roots' classes: all 1, or as much for rare classes as for frequent ones ("balanced")."""
+        return class_weights(self.labels, self.n_classes, class_weight)[self.labels]
+
+    @property
+    def regression(self) -> bool:
+        """Whether the targets are numbers."""
+        return self.answers.size > 0
 
     @property
     def n_nodes(self) -> int:
@@ -115,18 +134,21 @@ def make_problem(
         step = sp.csr_array((0, 0))
         local, null = local_graphs(tree), tree.null
         complete = _training_rows(local, graph.features, coefficients(local, np.ones_like(null)))
+    outcome, answers = expected(graph, val)
     return Problem(
         tree=tree,
         local=local,
         features=graph.features,
         labels=graph.labels[graph.train],
-        n_classes=graph.n_classes,
+        n_classes=outcome.shape[1],
+        outcome=outcome,
         complete=complete,
         null=null,
         step=step,
         even=not graph.weighted,
         rows=propagate(graph.validation, graph.features, tree.hops, theta, graph.scaling)[val],
         targets=graph.labels[val],
+        answers=answers,
         empty=one_of("empty", empty, EMPTY),
     )
 
@@ -150,6 +172,14 @@ def _refuse_tiny(weight: FloatArray, sends: BoolArray) -> None:
             f"a message has the weight {tiny.min():.2g}, expected at least {TINY:g}: bring the weights of the edges, "
             "and self_loop, closer to each other"
         )
+
+
+def expected(graph: Graph, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
+    """(t, c) what the training nodes teach, and (c, v) the answers that `nodes` have, as in `Problem`."""
+    if not graph.regression:
+        return np.eye(graph.n_classes)[graph.labels[graph.train]], ANSWERS
+    centred = graph.targets - training_mean(graph)
+    return centred[graph.train], np.ascontiguousarray(centred[nodes].T)
 
 
 def check_theta(hops: int, coalition: str, theta: Sequence[float]) -> tuple[float, ...]:

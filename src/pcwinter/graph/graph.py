@@ -14,11 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from pcwinter._util.arrays import IntArray, Sparse
+from pcwinter._util.arrays import FloatArray, IntArray, Sparse
 from pcwinter._util.checks import count, instance, noun, number, one_of
 from pcwinter.graph.adjacency import check_adjacency, parts
 from pcwinter.graph.features import SparseLike, as_array, check_features
 from pcwinter.graph.propagation import NORMALISATIONS, Scaling
+from pcwinter.graph.targets import check_targets
 
 LONGEST = 1_000  # characters allowed in an id
 SETTINGS = ("inductive", "transductive")
@@ -34,8 +35,9 @@ class Graph:
     `features` is (n, d), dense or sparse. `labels` is (n,), with -1 or NaN for an unknown label. `train`, `val`
     and `test` are arrays of node numbers, or masks. `n_classes` defaults to 1 + the largest label in these sets.
     `ids` are your names for the nodes, integers or strings; results use them to name nodes. `classes` are the names
-    of the classes, in the order of the labels. `name` is the name of the graph: it appears in titles, and a public
-    graph has the name that `load` takes.
+    of the classes, in the order of the labels. `targets` are numbers instead of `labels`, for regression: (n,), or
+    (n, k) for several at once, with NaN where unknown. `name` is the name of the graph: it appears in titles, and a
+    public graph has the name that `load` takes.
 
     With `directed=True`, the pair (u, v) and the entry in row u and column v are the edge from the source u to the
     target v, as in NetworkX, and messages go from u to v. `normalisation` is "symmetric", D^-1/2 (A + s I) D^-1/2, the
@@ -64,7 +66,8 @@ class Graph:
 
     adjacency: Sparse  # (n, n) the whole graph, [source, target]: no loops or zeros, canonical; indices are int64
     features: Sparse  # (n, d) canonical, without explicit zeros
-    labels: IntArray  # (n,) -1 where unknown, else below n_classes
+    labels: IntArray  # (n,) -1 where unknown, else below n_classes; with targets, 0 where they are known
+    targets: FloatArray  # (n, k) numbers, NaN where unknown; (n, 0) if there are classes
     train: IntArray  # sorted node numbers of the labelled nodes, every class among them
     val: IntArray  # sorted node numbers, not empty
     test: IntArray  # sorted node numbers
@@ -85,11 +88,12 @@ class Graph:
         self,
         adjacency: ArrayLike | SparseLike,
         features: ArrayLike | SparseLike,
-        labels: ArrayLike,
-        train: ArrayLike,
-        val: ArrayLike,
+        labels: ArrayLike | None = None,
+        train: ArrayLike = (),
+        val: ArrayLike = (),
         test: ArrayLike = (),
         *,
+        targets: ArrayLike | None = None,
         n_classes: int | None = None,
         ids: ArrayLike | None = None,
         classes: Sequence[str] | None = None,
@@ -104,6 +108,14 @@ class Graph:
         checked_features = check_features(features)
         n = checked_features.shape[0]
         whole, dropped = check_adjacency(adjacency, weights, n, bool(directed))
+        if (labels is None) == (targets is None):
+            came = "neither labels nor targets are given" if labels is None else "both labels and targets are given"
+            raise ValueError(f"{came}: pass labels for classes, or targets for numbers")
+        numbers = np.empty((n, 0)) if targets is None else check_targets(targets, n)
+        if labels is None:
+            if n_classes is not None or classes is not None:
+                raise ValueError("targets are numbers and have no classes: leave out n_classes and classes")
+            labels, classes = -np.isnan(numbers[:, 0]).astype(np.int64), ["known"]
         checked_labels = check_labels(labels, n)
         splits = {part: check_nodes(nodes, part, n) for part, nodes in (("train", train), ("val", val), ("test", test))}
         one_of("setting", setting, SETTINGS)
@@ -113,7 +125,7 @@ class Graph:
             graphs = parts(whole, sides, 3)
         else:
             graphs = parts(whole, sides, 1) * 3
-        n_found = _check_classes(checked_labels, splits, n_classes)
+        n_found = _check_classes(checked_labels, splits, n_classes, "label" if targets is None else "target")
         names = tuple(map(str, range(n_found) if classes is None else classes))
         if len(names) != n_found:
             raise ValueError(
@@ -123,6 +135,7 @@ class Graph:
             "adjacency": whole,
             "features": checked_features,
             "labels": checked_labels,
+            "targets": numbers,
             **splits,
             "n_classes": n_found,
             **dict(zip(("training", "validation", "testing"), graphs, strict=True)),
@@ -139,6 +152,11 @@ class Graph:
             object.__setattr__(self, field, value)
         if dropped:
             warnings.warn(dropped, UserWarning, stacklevel=2)
+
+    @property
+    def regression(self) -> bool:
+        """Whether the targets are numbers, not classes."""
+        return bool(self.targets.shape[1])
 
     @property
     def n_nodes(self) -> int:
@@ -184,7 +202,8 @@ class Graph:
         >>> load("demo").replace(setting="transductive").training.nnz // 2
         5278
         """
-        names = ("adjacency", "features", "labels", "train", "val", "test", "n_classes", "ids", "classes", "name")
+        learned = ("targets",) if self.regression else ("labels", "n_classes", "classes")
+        names = ("adjacency", "features", "train", "val", "test", "ids", "name", *learned)
         settings = ("directed", "normalisation", "self_loop", "setting")
         given = {name: getattr(self, name) for name in (*names, *settings)}
         if "directed" in changes:
@@ -201,9 +220,12 @@ class Graph:
         if self.normalisation != "symmetric" or self.self_loop != 1:
             cut += f"\n  {self.normalisation} normalisation, self-loops of weight {self.self_loop:g}"
         training, validation, testing = map(self.count_edges, (self.training, self.validation, self.testing))
+        predicted = f"{self.n_classes} {noun(self.n_classes, 'class')}"
+        if self.regression:
+            predicted = f"regression on {count(self.targets.shape[1], 'target')}"
         return (
             f"Graph: {_size(self.n_nodes, self.n_edges, edge=f'{kind}edge')}, "
-            f"{self.n_classes} {noun(self.n_classes, 'class')}, "
+            f"{predicted}, "
             f"{self.features.shape[1]} {noun(self.features.shape[1], 'feature')}\n"
             f"  training    {_size(self.train.size, training, 'labelled node')}\n"
             f"  validation  {_size(self.val.size, validation)}\n"
@@ -253,7 +275,10 @@ def check_labels(labels: ArrayLike, n: int) -> IntArray:
     known = np.where(np.isnan(given), -1, given)
     bad = np.flatnonzero((known != np.floor(known)) | (known < -1) | (known > np.iinfo(np.int32).max))
     if bad.size:
-        raise ValueError(f"node {bad[0]} has label {given[bad[0]]}, but labels must be 0, 1, 2, ..., or -1 if unknown")
+        raise ValueError(
+            f"node {bad[0]} has label {given[bad[0]]}, but labels must be 0, 1, 2, ..., or -1 if unknown: "
+            "number the classes, or pass numbers to predict as targets"
+        )
     return known.astype(np.int64)
 
 
@@ -282,14 +307,17 @@ def check_nodes(nodes: ArrayLike, name: str, n: int) -> IntArray:
     return result
 
 
-def _check_classes(labels: IntArray, splits: dict[str, IntArray], n_classes: int | None) -> int:
-    """The number of classes, after checking that labels and splits agree."""
+def _check_classes(labels: IntArray, splits: dict[str, IntArray], n_classes: int | None, word: str) -> int:
+    """The number of classes, after checking that labels and splits agree; `word` is what a node may lack."""
     if splits["train"].size == 0:
         raise ValueError(
             "train is empty, but the model needs labelled nodes to learn from: pass at least one node per class"
         )
     if splits["val"].size == 0:
-        raise ValueError("val is empty, but the utility is measured on validation nodes: pass at least one")
+        raise ValueError(
+            "val is empty, but the utility is measured on validation nodes: pass at least one, or draw train, val and "
+            "test with pcwinter.random_split(labels, per_class=20, val=500, test=1000, seed=0)"
+        )
     for first, second in (("train", "val"), ("train", "test"), ("val", "test")):
         both = np.intersect1d(splits[first], splits[second], assume_unique=True)
         if both.size:
@@ -301,8 +329,8 @@ def _check_classes(labels: IntArray, splits: dict[str, IntArray], n_classes: int
         unknown = nodes[labels[nodes] < 0]
         if unknown.size:
             raise ValueError(
-                f"{name} holds {count(unknown.size, 'node')} without a label, such as node {unknown[0]}: "
-                f"label them or remove them from {name}"
+                f"{name} holds {count(unknown.size, 'node')} without a {word}, such as node {unknown[0]}: "
+                f"{'label them' if word == 'label' else 'give them one'} or remove them from {name}"
             )
     used = np.concatenate(list(splits.values()))
     n_found = 1 + int(labels[used].max()) if n_classes is None else n_classes

@@ -48,21 +48,23 @@ def train(
     learning_rate: float,
     epochs: int,
     weight_decay: float,
+    weights_of_rows: FloatArray | None = None,
 ) -> Models:
     """Train model `e` on the rows `members[e]` of the table `rows` (R, d).
 
-    Each model minimises the mean of -log softmax(x W + b)[label] over its rows, as `torch.optim.Adam` does from
-    W = 0, b = 0. `weight_decay` times the parameter is added to the gradient, for weights and bias. A model without
-    rows stays at zero. Only columns that occur in the rows are trained; the others would stay at zero. A gradient of
-    the size of rounding errors counts as 0, because Adam would make a step of it.
+    Each model minimises the mean of -log softmax(x W + b)[label] over its rows, weighted with `weights_of_rows`, as
+    `torch.optim.Adam` does from W = 0, b = 0. `weight_decay` times the parameter is added to the gradient, for weights
+    and bias. A model without rows stays at zero. Only columns that occur in the rows are trained; the others would stay
+    at zero. A gradient of the size of rounding errors counts as 0, because Adam would make a step of it.
     """
     weights, bias = np.zeros((len(members), rows.shape[1], n_classes)), np.zeros((len(members), n_classes))
     begin, column = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    share = np.ones(len(labels)) if weights_of_rows is None else weights_of_rows
     for e, mine in enumerate(members):
         if len(mine):
             turned, active = _turned_rows(begin, column, rows.data, mine, rows.shape[1])
             with packing():
-                lines = _fit(turned, labels[mine], n_classes, learning_rate, epochs, weight_decay)
+                lines = _fit(turned, labels[mine], share[mine], n_classes, learning_rate, epochs, weight_decay)
             trained = lines.transpose(1, 0, 2).reshape(len(active) + 1, -1)[:, :n_classes]
             weights[e, active], bias[e] = trained[:-1], trained[-1]
     return Models(weights, bias)
@@ -132,7 +134,13 @@ def _turned(matrix: Matrix, n_columns: int) -> Matrix:
 
 @compiled
 def _fit(
-    turned: Matrix, labels: IntArray, n_classes: int, learning_rate: float, epochs: int, weight_decay: float
+    turned: Matrix,
+    labels: IntArray,
+    share: FloatArray,
+    n_classes: int,
+    learning_rate: float,
+    epochs: int,
+    weight_decay: float,
 ) -> FloatArray:
     """Weights (groups of eight classes, columns, LINE) after training on X = `turned`^T.
 
@@ -142,9 +150,10 @@ def _fit(
     rows = _turned(turned, n_rows)
     weights, first, second = _lines(n_groups, n_columns), _lines(n_groups, n_columns), _lines(n_groups, n_columns)
     logits, residuals = np.zeros((n_groups * LINE, n_rows)), _lines(n_groups, n_rows)
+    share = share * (n_rows / share.sum())  # exactly 1 if all are 1
     floor = ROUNDING * np.abs(turned.value).max()  # at least 1, the constant column
     for epoch in range(1, epochs + 1):
-        _residuals(logits[:n_classes], labels, residuals)
+        _residuals(logits[:n_classes], labels, share, residuals)
         root = math.sqrt(1 - BETA2**epoch)
         pace = learning_rate / (1 - BETA1**epoch) * root, EPSILON * root  # corrects for moments that start at zero
         for g in range(n_groups):
@@ -254,8 +263,8 @@ def _put(line: FloatArray, lanes: Line) -> None:
 
 
 @compiled
-def _residuals(logits: FloatArray, labels: IntArray, out: FloatArray) -> None:
-    """Set out (groups, rows, LINE) = (softmax(logits) - one-hot) / rows; overwrites `logits` (c, rows)."""
+def _residuals(logits: FloatArray, labels: IntArray, share: FloatArray, out: FloatArray) -> None:
+    """Set out (groups, rows, LINE) = share (softmax(logits) - one-hot) / rows; overwrites `logits` (c, rows)."""
     n_classes, n_rows = logits.shape
     top, scale = logits[0].copy(), np.zeros(n_rows)
     for c in range(1, n_classes):
@@ -270,13 +279,13 @@ def _residuals(logits: FloatArray, labels: IntArray, out: FloatArray) -> None:
         for r in range(n_rows):
             scale[r] += logit[r]
     for r in range(n_rows):
-        scale[r] = 1 / (n_rows * scale[r])
+        scale[r] = share[r] / (n_rows * scale[r])
     for c in range(n_classes):
         logit, residual = logits[c], out[c // LINE, :, c % LINE]
         for r in range(n_rows):
             residual[r] = logit[r] * scale[r]
     for r in range(n_rows):
-        out[labels[r] // LINE, r, labels[r] % LINE] -= 1 / n_rows
+        out[labels[r] // LINE, r, labels[r] % LINE] -= share[r] / n_rows
 
 
 LOG2, LOG2_HIGH, LOG2_LOW = math.log(2), 6.93147180369123816490e-01, 1.90821492927058770002e-10  # LOG2 = HIGH + LOW

@@ -22,8 +22,10 @@ import numpy as np
 from scipy.special import logsumexp
 
 from pcwinter._util.arrays import FloatArray, IntArray, Sparse
+from pcwinter.game.class_weights import class_weights
 from pcwinter.game.problem import Problem
-from pcwinter.heads.ridge.head import Ridge, inverse_norm, largest_norm, solve
+from pcwinter.heads.ridge.closed_form import inverse_norm, largest_norm, solve
+from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax, fit_scores
 
 SETS, FEW = 60, 12  # sets of labelled nodes for the ridge head, and for the softmax head
@@ -70,14 +72,16 @@ def calibrate(problem: Problem, head: Ridge | None, *, tempered: bool = False) -
     if head is None:
         return _softmax(problem, sets[SETS // FEW // 2 :: SETS // FEW], float(np.sqrt(scale)))
     norm = scale * largest_norm(problem.features[np.unique(problem.local.node)])
-    found = _ridge(problem, sets, scale, head.points(norm))
+    weights = class_weights(problem.labels, problem.n_classes, head.class_weight)
+    found = _ridge(problem, sets, scale, weights, head.points(norm, float(weights.max())))
     chosen = found.head
     assert isinstance(chosen, Ridge)
     free = [name for name in ("penalty", "bias") if getattr(head, name) is None]
     edge = tuple(name for name in found.edge if name in free)
+    chosen = replace(head, penalty=chosen.penalty, bias=chosen.bias)
     if head.temperature is not None or not tempered:
-        return replace(found, head=replace(chosen, temperature=head.temperature), edge=edge)
-    temperature = _temperature(problem, sets, scale, chosen)
+        return replace(found, head=chosen, edge=edge)
+    temperature = _temperature(problem, sets, scale, weights, chosen)
     outermost = ("temperature",) if temperature in (TEMPERATURES[0], TEMPERATURES[-1]) else ()
     return replace(found, head=replace(chosen, temperature=temperature), edge=(*edge, *outermost))
 
@@ -99,12 +103,18 @@ def _sets(problem: Problem, scale: float) -> list[IntArray]:
     return [order[rng.permutation(len(order))[:length]] for length in lengths]
 
 
-def _ridge(problem: Problem, sets: list[IntArray], scale: float, points: list[tuple[float, float]]) -> Calibration:
-    """The best of the penalties and biases. Sums over validation nodes are made once; a set is decomposed per bias."""
+def _ridge(
+    problem: Problem, sets: list[IntArray], scale: float, of_class: FloatArray, points: list[tuple[float, float]]
+) -> Calibration:
+    """The best of the penalties and biases. Sums over validation nodes are made once; a set is decomposed per bias.
+
+    With class weights w, (K + penalty / w)^-1 = w^1/2 (w^1/2 K w^1/2 + penalty)^-1 w^1/2.
+    """
     used = np.unique(np.concatenate(sets))
     rows, labels, n_classes = problem.complete[used], problem.labels[used], problem.n_classes
     kernel = (rows @ rows.T).toarray() * scale
     one_hot = np.eye(n_classes)[labels] - 1 / n_classes
+    root = np.sqrt(of_class[labels])
     square, cross = np.zeros((len(used), len(used))), np.zeros((len(used), n_classes))
     total, targets, size = np.zeros(len(used)), np.zeros(n_classes), 0.0
     for begin in range(0, len(problem.targets), CHUNK):
@@ -123,7 +133,9 @@ def _ridge(problem: Problem, sets: list[IntArray], scale: float, points: list[tu
         with_classes = cross + constant * targets
         for j, members in enumerate(np.searchsorted(used, one) for one in sets):
             block = np.ix_(members, members)
-            d, u = np.linalg.eigh(kernel[block] + constant)
+            by = root[members, None]
+            d, u = np.linalg.eigh((kernel[block] + constant) * by * by.T)
+            u *= by
             goal, sums, both = u.T @ one_hot[members], u.T @ inner[block] @ u, u.T @ with_classes[members]
             for k in here:
                 weights = goal / (np.maximum(d, 0.0)[:, None] + points[k][0])
@@ -139,7 +151,7 @@ def _ridge(problem: Problem, sets: list[IntArray], scale: float, points: list[tu
 def _softmax(problem: Problem, sets: list[IntArray], scale: float) -> Calibration:
     """The learning rate, weight decay and epochs for rows multiplied by `scale`: the fewest epochs that are enough."""
     classes = np.eye(problem.n_classes)[problem.targets].T - 1 / problem.n_classes
-    points = [Softmax(rate, epochs, decay, scale) for epochs, decay, rate in product(EPOCHS, DECAYS[::-1], RATES)]
+    points = [Softmax(rate, epochs, decay, scale=scale) for epochs, decay, rate in product(EPOCHS, DECAYS[::-1], RATES)]
     explained = np.empty((len(points), len(sets)))
     for k, point in enumerate(points):
         scores = fit_scores(problem.complete, problem.labels, sets, problem.n_classes, point, problem.rows)
@@ -173,7 +185,7 @@ def _choose(explained: FloatArray, cheapest: bool = False) -> tuple[int, Calibra
     return chosen, Calibration(Ridge(), float(explained[chosen].mean()), int(close.sum()), len(explained))
 
 
-def _temperature(problem: Problem, sets: list[IntArray], scale: float, head: Ridge) -> float:
+def _temperature(problem: Problem, sets: list[IntArray], scale: float, of_class: FloatArray, head: Ridge) -> float:
     """The temperature with the largest mean log-likelihood of the true classes."""
     assert head.penalty is not None
     assert head.bias is not None
@@ -184,7 +196,7 @@ def _temperature(problem: Problem, sets: list[IntArray], scale: float, head: Rid
         for begin in range(0, len(problem.targets), CHUNK):
             here = slice(begin, begin + CHUNK)
             cross = _products(rows, problem.rows[here]) * scale + constant
-            scores = solve(kernel, cross, labels, problem.n_classes, head.penalty)
+            scores = solve(kernel, cross, labels, problem.n_classes, head.penalty / of_class[labels])
             behind = scores - scores[problem.targets[here], np.arange(scores.shape[1])]
             surprise += [logsumexp(behind / temperature, axis=0).sum() for temperature in TEMPERATURES]
     return TEMPERATURES[int(surprise.argmin())]

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter._util.checks import number, whole_number
+from pcwinter.game.class_weights import check_class_weight
 from pcwinter.game.coalitions.acting import (
     begin_step,
     incomplete,
@@ -21,7 +22,7 @@ from pcwinter.game.coalitions.acting import (
 )
 from pcwinter.game.coalitions.records import empty_state
 from pcwinter.game.detail import Parts, credit, make_parts
-from pcwinter.game.metrics import TIE, Metric, class_ends, measure, whole
+from pcwinter.game.metrics import TIE, Metric, measure, whole
 from pcwinter.game.problem import Problem
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.graph.graph import Graph
@@ -35,12 +36,14 @@ class Softmax:
     """The paper's head: a linear softmax classifier, trained for every coalition by full-batch Adam.
 
     `learning_rate` and `epochs` are the step size and the number of steps of Adam. `weight_decay` times the weights is
-    added to the gradient. All rows are multiplied by `scale`, because Adam depends on their size.
+    added to the gradient. All rows are multiplied by `scale`, because Adam depends on their size. `class_weight` is
+    "balanced" for a weighted mean of the losses, in which rare classes count as much as frequent ones, see `Ridge`.
     """
 
     learning_rate: float = 0.01
     epochs: int = 200
     weight_decay: float = 5e-4
+    class_weight: str | None = None
     scale: float = 1.0
 
     def __post_init__(self) -> None:
@@ -48,6 +51,7 @@ class Softmax:
         object.__setattr__(self, "epochs", whole_number("epochs", self.epochs, 1))
         object.__setattr__(self, "weight_decay", number("weight_decay", self.weight_decay, zero=True))
         object.__setattr__(self, "scale", number("scale", self.scale))
+        object.__setattr__(self, "class_weight", check_class_weight(self.class_weight))
 
 
 PAPER = {  # the paper's parameters, where they differ from the defaults of `Softmax`
@@ -63,12 +67,22 @@ def softmax_for(graph: Graph) -> Softmax:
 
 
 def fit_scores(
-    rows: Sparse, labels: IntArray, members: list[IntArray], n_classes: int, head: Softmax, z: Sparse
+    rows: Sparse,
+    labels: IntArray,
+    members: list[IntArray],
+    n_classes: int,
+    head: Softmax,
+    z: Sparse,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
-    """(e, c, v) class-major scores of e models on `z`; model i is trained on the rows `members[i]` of `rows`."""
+    """(e, c, v) class-major scores of e models on `z`; model i is trained on the rows `members[i]` of `rows`.
+
+    `weights`, one for each row, are those of the losses; None for equal ones.
+    """
     if head.scale != 1:
         rows, z = sp.csr_array(rows * head.scale), sp.csr_array(z * head.scale)
-    return scores(train(rows, labels, members, n_classes, head.learning_rate, head.epochs, head.weight_decay), z)
+    recipe = head.learning_rate, head.epochs, head.weight_decay
+    return scores(train(rows, labels, members, n_classes, *recipe, weights), z)
 
 
 class SoftmaxWalker:
@@ -80,7 +94,8 @@ class SoftmaxWalker:
 
     def __init__(self, problem: Problem, head: Softmax, metric: Metric) -> None:
         self.problem, self.head, self.metric = problem, head, metric
-        self.ends = class_ends(problem.targets, problem.n_classes)
+        self.ends = problem.ends
+        self.weights = problem.weights(head.class_weight)
 
     def walk(self, order: Order, parts: Parts | None = None) -> Walk:
         """Utilities along an order; the marginal contributions by validation node are added to `parts`."""
@@ -109,7 +124,7 @@ class SoftmaxWalker:
                 counts[0 if order.visited[begin] else 1] += 1
             if len(batch) == BATCH or (batch and k == len(steps) - 2):
                 for (at, _, _), score in zip(batch, self._score(rows, batch), strict=True):
-                    utility[at] = measure(self.metric.code, score, self.ends, 1.0, TIE, parts.fresh)
+                    utility[at] = self._measure(score, parts.fresh)
                     credit(parts, order.players[steps[at] : steps[at + 1]], credited)
                     measured.append(at)
                 rows.update((tree, row) for _, tree, row in batch)
@@ -142,10 +157,14 @@ class SoftmaxWalker:
     def _fit(self, trees: IntArray, made: list[FloatArray], members: list[IntArray]) -> FloatArray:
         """(e, c, v) scores of models on the complete rows, numbered by tree, and then on rows of `trees`."""
         problem, head = self.problem, self.head
-        table, labels = problem.complete, np.concatenate([problem.labels, problem.labels[trees]])
+        every = np.concatenate([np.arange(len(problem.labels)), trees])
+        table, labels = problem.complete, problem.labels[every]
         if made:
             table = sp.csr_array(sp.vstack([table, problem.some_rows(trees, made)]))
-        return fit_scores(table, labels, members, problem.n_classes, head, problem.rows)
+        return fit_scores(table, labels, members, problem.n_classes, head, problem.rows, self.weights[every])
+
+    def _measure(self, score: FloatArray, detail: FloatArray) -> float:
+        return float(measure(self.metric.code, score, self.ends, self.problem.answers, 1.0, TIE, detail))
 
     def prepare(self, order: Order, parts: Parts | None = None) -> None:
         """Compile only. There is nothing to compute in advance, and a whole walk would take too long."""
@@ -177,4 +196,4 @@ class SoftmaxWalker:
             else:
                 members.append(tree)
         score = self._fit(np.array(trees, dtype=np.int64), made, [np.array(members)])[0]
-        return float(measure(self.metric.code, score, self.ends, 1.0, TIE, np.empty(0)))
+        return self._measure(score, np.empty(0))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from pcwinter._util.checks import count
+from pcwinter.game.metrics import OF_CLASS
 from pcwinter.report.escape import escape
 from pcwinter.report.facts import Facts, exact, limits
 from pcwinter.report.svg import MINUS, plain
@@ -16,6 +17,11 @@ METRICS = {
     "macro-f1": "macro-averaged F1 score on the validation nodes, over the classes that occur among them",
     "probability": "mean predicted probability of the true class, over the validation nodes",
     "log-likelihood": "mean log-likelihood of the true class, over the validation nodes",
+    "balanced-accuracy": "balanced accuracy on the validation nodes, the mean over the classes that occur among them",
+    "roc-auc": "area under the ROC curve on the validation nodes (0.5 is a random ranking)",
+    "average-precision": "average precision on the validation nodes",
+    "r2": "R² on the validation nodes, relative to predicting the mean of the training nodes",
+    "neg-mse": "negative mean squared error on the validation nodes",
 }
 
 
@@ -57,7 +63,8 @@ def numbers(run: Run, known: Facts) -> str:
 def meaning(run: Run, known: Facts) -> list[str]:
     """Three items: what a value is, what its error covers, what the values add up to."""
     story = run.story
-    metric = METRICS.get(story["asked"]["metric"], story["asked"]["metric"])
+    asked = story["asked"]["metric"]
+    metric = METRICS.get(asked, f"F1 score of the class {asked.removeprefix(OF_CLASS)}, on the validation nodes")
     drawn = "all permitted" if exact(run) else "the sampled"
     value = (
         f"A value is a share of the model's {metric}. Players join the model one at a time. The value of a node or an "

@@ -44,7 +44,7 @@ from pcwinter.heads.softmax import Softmax, softmax_for
 from pcwinter.runs.checkpoints import NAMES, Checkpoints
 from pcwinter.runs.read import read_story, recorded_game, unsaid
 from pcwinter.valuation import MAX_PLAYERS, prepare
-from pcwinter.values import Request, Values
+from pcwinter.values import Request, Values, metric_of
 
 PACKAGES = ("pcwinter", "numpy", "scipy", "numba", "pandas")
 BITS = ("pcwinter", "numpy", "scipy", "numba")  # other versions of these may give different bits
@@ -245,7 +245,7 @@ def run(
     hops: int = 2,
     preset: str | None = None,
     head: str | Ridge | Softmax | None = None,
-    metric: str = "accuracy",
+    metric: str | None = None,
     coalition: str | None = None,
     theta: Sequence[float] = (),
     orders: str = "dfs",
@@ -283,7 +283,7 @@ def run(
         hops=hops,
         preset=preset,
         head=head,
-        metric=metric,
+        metric=metric_of(graph, metric, preset),
         coalition=coalition or before.get("coalition"),
         theta=theta,
         orders=orders,
@@ -447,8 +447,10 @@ def fingerprint(graph: Graph) -> dict[str, str]:
         "labels": {"labels": graph.labels, "classes": np.array(graph.classes)},
         "split": {"train": graph.train, "val": graph.val, "test": graph.test},
         "ids": {"ids": graph.ids},
-        "recipe": {name: np.array(number) for name, number in asdict(softmax_for(graph)).items()},
+        "recipe": {name: np.array(x) for name, x in asdict(softmax_for(graph)).items() if x is not None},
     }
+    if graph.regression:
+        parts["labels"] = {"targets": graph.targets}
     return {name: digest(arrays) for name, arrays in parts.items()}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray
 from pcwinter._util.csv_files import records
-from pcwinter.game.metrics import METRICS
+from pcwinter.game.metrics import find_metric
 from pcwinter.values import within_class
 
 if TYPE_CHECKING:
@@ -86,8 +86,11 @@ def read(out: str | PathLike[str]) -> Run:
         raise FileNotFoundError(f"the run in {directory} has no results yet: finish it with resume=True")
     wrong = [name for name, kind in STORY.items() if not isinstance(story.get(name, ...), kind)]
     wrong += [f"asked: {name}" for name, kind in ASKED.items() if not isinstance(story["asked"].get(name), kind)]
-    if not wrong and story["asked"]["metric"] not in METRICS:
-        wrong = ["asked: metric"]
+    if not wrong:
+        try:
+            find_metric(story["asked"]["metric"])
+        except ValueError:
+            wrong = ["asked: metric"]
     if wrong:
         raise ValueError(f"{directory / 'run.json'} is damaged ({wrong[0]}): value the graph again")
     story["asked"] = {**unsaid(story["asked"]), **story["asked"]}

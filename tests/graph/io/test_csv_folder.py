@@ -1,7 +1,9 @@
 """Folders of CSV files: what is written comes back as the same graph; a refusal names the file and the line."""
 
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pcwinter as pw
@@ -135,3 +137,25 @@ def test_edges_that_are_refused(text: str, sentence: str, tmp_path: Path) -> Non
     (tmp_path / "nodes.csv").write_text(NODES)
     (tmp_path / "edges.csv").write_bytes(text.encode(errors="surrogateescape"))
     assert sentence.replace("{}", f"{tmp_path}/") in refusal(tmp_path)
+
+
+def test_a_target_takes_the_place_of_the_label(tmp_path: Path) -> None:
+    head = "id,TARGET,split,x,y\n"
+    rows = ["a,1.5,train,1,1", "b,,,0,1", "c,-2,val,1,0", "d,3e2,test,2,2"]
+    (tmp_path / "edges.csv").write_text("source,target\na,b\n")
+    (tmp_path / "nodes.csv").write_text(head + "\n".join(rows) + "\n")
+    graph = pw.read_graph(tmp_path, features="none")
+    assert graph.regression
+    np.testing.assert_array_equal(graph.targets, [[1.5], [np.nan], [-2], [300]])
+    assert graph.features.shape == (4, 2)
+    for word, sentence in (("cheap", r"line 2 of .* has the target 'cheap', but"), ("nan", "has the target 'nan'")):
+        (tmp_path / "nodes.csv").write_text(head + "\n".join([rows[0].replace("1.5", word), *rows[1:]]) + "\n")
+        assert re.search(sentence, refusal(tmp_path))
+    (tmp_path / "nodes.csv").write_text(head + "\n".join([rows[0].replace("1.5", ""), *rows[1:]]) + "\n")
+    assert "line 2" in refusal(tmp_path)
+    assert "is in train, but has no target: give it one" in refusal(tmp_path)
+    both = "id,target,label,split\na,5,0,train\nb,6,0,val\n"  # with a label, the target is a feature
+    (tmp_path / "nodes.csv").write_text(both)
+    plain = pw.read_graph(tmp_path, features="none")
+    assert not plain.regression
+    assert plain.features.toarray().tolist() == [[5], [6]]

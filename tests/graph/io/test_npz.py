@@ -109,3 +109,25 @@ def test_damaged_archives(content: bytes, tmp_path: Path) -> None:
     with (tmp_path / "graph.npz").open("wb") as file:
         np.save(file, np.ones(3))
     assert "graph.npz is not an .npz archive" in refusal(tmp_path / "graph.npz")
+
+
+def test_plain_arrays_and_numeric_targets(small: pw.Graph, tmp_path: Path) -> None:
+    path, sets = tmp_path / "graph.npz", {name: getattr(small, name) for name in WORDS}
+    upper = sp.triu(small.adjacency).tocoo()
+    plain: dict[str, Any] = {"features": small.features.toarray(), "edges": np.stack([upper.row, upper.col], axis=1)}
+    np.savez(path, **plain, labels=small.labels, **sets)
+    assert_same(small, pw.read_graph(path, features="none"), list(range(6)))
+    target = np.where(small.labels < 0, np.nan, 10.0 * small.labels)
+    for given in (target, np.stack([target, -target], axis=1)):
+        np.savez(path, **plain, target=given, ids=np.arange(6) + 1000, **sets)
+        graph = pw.read_graph(path, features="none")
+        np.testing.assert_array_equal(graph.targets, given.reshape(6, -1))
+        assert graph.ids.tolist() == list(range(1000, 1006))
+    np.savez(path, **plain, target=target, labels=small.labels, **sets)
+    assert not pw.read_graph(path).regression  # labels come first, and the other array is ignored
+    np.savez(path, **arrays_of(small), edges=np.ones((1, 2)), features="x", ids="y", target=target)
+    assert_same(small, pw.read_graph(path, features="none"), list(range(6)))
+    np.savez(path, **plain, target=target)
+    assert "there is no split: add arrays train, val and test" in refusal(path)
+    np.savez(path, **plain, target=target[:4], **sets)
+    assert "targets has shape (4,), but must be (6,) or (6, k)" in refusal(path)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pcwinter.game.metrics import ACCURACY, TIE, class_ends, measure
+from pcwinter.game.metrics import ACCURACY, ANSWERS, TIE, class_ends, measure
 from pcwinter.heads.ridge import block_scores
 from pcwinter.heads.ridge.block import Changes
 from pcwinter.heads.ridge.block_scores import make_lines, note_line
@@ -60,4 +60,4 @@ def test_chains_of_near_ties_are_counted_as_measured() -> None:
         scores = lines.exact[:n_classes].copy()
         for j in range(b):
             scores += np.outer(slopes[2 * j], lines.exact[n_classes + j])
-            assert found[j] == measure(ACCURACY, scores, ends, 1.0, TIE, np.empty(0))
+            assert found[j] == measure(ACCURACY, scores, ends, ANSWERS, 1.0, TIE, np.empty(0))

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pcwinter.game.metrics import ACCURACY, TIE, class_ends, measure
+from pcwinter.game.metrics import ACCURACY, ANSWERS, TIE, class_ends, measure
 from pcwinter.heads.ridge.counting import KEPT, add_row, make_scores, score
 from pcwinter.heads.ridge.course import Row, Scoring
 
@@ -90,7 +90,7 @@ def test_chains_of_near_ties_are_counted_as_measured(size: float, error: float) 
         b = size * (0.6 * TIE * rng.integers(0, 4, n_classes) + rng.integers(-4, 5))
         scores = rng.normal(size=n) + 0.6 * TIE * rng.integers(0, 9, (n_classes, n))
         whole = np.stack([scores[c] + b[c] * a for c in range(n_classes)])
-        assert count(a, b, error, scores, ends) == measure(ACCURACY, whole, ends, 1.0, TIE, np.empty(0))
+        assert count(a, b, error, scores, ends) == measure(ACCURACY, whole, ends, ANSWERS, 1.0, TIE, np.empty(0))
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-5])

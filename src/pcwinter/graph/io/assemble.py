@@ -39,6 +39,7 @@ class Named(NamedTuple):
     features: FloatArray | Sparse  # (n, d)
     edges: IntArray  # (m, 2) node numbers: source, target
     called: str = "label"  # what the data calls a node's class
+    targets: FloatArray | None = None  # (n, k) numbers instead of classes, NaN where unknown
     weights: FloatArray | None = None  # (m,)
     directed: bool = False  # whether the data says so
 
@@ -90,13 +91,19 @@ def assemble(named: Named, normalize: str, given: Mapping[str, Any], class_names
 
     `given` has the `settings`. When the labels are numbers, `class_names[c]` is the name of class c.
     """
+    if named.ids is not None and named.ids.dtype.kind not in "iu" and (named.ids == "").any():
+        node = int(np.flatnonzero(named.ids == "")[0])
+        raise ValueError(f"{named.where(node)} has an empty id: give every node a unique id")
     for name, nodes in zip(SETS, named.sets, strict=True):
-        unknown = nodes[named.labels[nodes] == ""]
+        lacking = named.labels[nodes] == "" if named.targets is None else np.isnan(named.targets[nodes]).any(axis=1)
+        unknown = nodes[lacking]
         if unknown.size:
             raise ValueError(
                 f"{named.where(int(unknown[0]))} is in {name}, but has no {named.called}: "
                 f"give it one, or remove it from {name}"
             )
+    if named.targets is not None:
+        return _graph(named, normalize, given, targets=named.targets)
     words = _in_order(set(named.labels[np.concatenate(named.sets)].tolist()), named.source)
     untrained = set(words) - set(named.labels[named.sets[0]].tolist())
     if named.sets[0].size and untrained:
@@ -104,25 +111,29 @@ def assemble(named: Named, normalize: str, given: Mapping[str, Any], class_names
             f"{named.source} has no node of class {min(untrained)!r} in train, so a model cannot learn it: "
             "add a node of this class to train, or remove the class from val and test"
         )
-    if named.ids is not None and named.ids.dtype.kind not in "iu" and (named.ids == "").any():
-        node = int(np.flatnonzero(named.ids == "")[0])
-        raise ValueError(f"{named.where(node)} has an empty id: give every node a unique id")
     number = {word: c for c, word in enumerate(words)}
     labels = np.array([number.get(word, -1) for word in named.labels.tolist()], dtype=np.int64)
+    names = words if class_names is None else [class_names[int(word)] for word in words]
+    return _graph(named, normalize, given, labels=labels, classes=names)
+
+
+def _graph(named: Named, normalize: str, given: Mapping[str, Any], **known: Any) -> Graph:
+    """The Graph with what is `known` about its nodes: labels and classes, or targets."""
     chosen = {
         "directed": named.directed if given["directed"] is None else given["directed"],
         "setting": given["setting"] or "inductive",
     }
+    train, val, test = named.sets
     try:
         graph = Graph(
             named.edges,
             normalize_features(named.features, normalize),
-            labels,
-            *named.sets,
+            train=train,
+            val=val,
+            test=test,
             ids=named.ids,
-            classes=words if class_names is None else [class_names[int(word)] for word in words],
             weights=named.weights,
-            **{**given, **chosen},
+            **{**given, **chosen, **known},
         )
     except (ValueError, TypeError) as error:
         raise ValueError(f"{named.source}: {error}") from error
@@ -132,7 +143,7 @@ def assemble(named: Named, normalize: str, given: Mapping[str, Any], class_names
             "sets are meant to share one graph, use setting='transductive' (--setting transductive), otherwise "
             "setting='inductive' (--setting inductive)"
         )
-        warnings.warn(message, UserWarning, stacklevel=4)
+        warnings.warn(message, UserWarning, stacklevel=5)
     return graph
 
 

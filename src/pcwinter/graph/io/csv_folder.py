@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray, IntArray
-from pcwinter._util.csv_files import line_of, read_table, records
+from pcwinter._util.csv_files import is_number, line_of, read_table, records
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.io.assemble import Named, assemble, split_sets
 
 NODES, EDGES = "nodes.csv", "edges.csv"
-_NODE_COLUMNS = ("id", "label", "split")  # all others are features
+_NODE_COLUMNS = ("id", "label", "split")  # all others are features; without "label", there may be "target"
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def read_tables(folder: Path, normalize: str, given: Mapping[str, Any]) -> Graph:
-    """The graph in a folder. Ids are strings, exactly as written. All columns but id, label and split are features."""
+    """The graph in a folder. Ids are strings. All columns but id, split, and label or target are features."""
     for name in (NODES, EDGES):
         if not (folder / name).is_file():
             held = ", ".join(sorted(path.name for path in folder.iterdir())[:5]) or "nothing"
@@ -35,7 +35,9 @@ def read_tables(folder: Path, normalize: str, given: Mapping[str, Any]) -> Graph
 def _read_nodes(path: Path) -> Named:
     """Everything except the edges."""
     columns = _columns(path, _NODE_COLUMNS, ())
-    features = [name for name in columns if name not in _NODE_COLUMNS]
+    numeric = "label" not in columns
+    known = ("id", "target" if numeric else "label", "split")
+    features = [name for name in columns if name not in known]
     if not features:
         raise ValueError(f"{path} has no features: add columns of numbers next to id, label and split")
     table = read_table(path, columns, set(features))
@@ -57,11 +59,27 @@ def _read_nodes(path: Path) -> Named:
         source=str(path),
         where=where,
         ids=table["id"].to_numpy(dtype=object),
-        labels=table["label"].str.strip().to_numpy(dtype=object),
+        labels=np.array([], dtype=object) if numeric else table["label"].str.strip().to_numpy(dtype=object),
         sets=split_sets(table["split"].to_numpy(dtype=object), where),
         features=table[features].to_numpy(),
         edges=np.empty((0, 2), dtype=np.int64),
+        called="target" if numeric else "label",
+        targets=_targets(path, table["target"].tolist()) if numeric else None,
     )
+
+
+def _targets(path: Path, words: list[str]) -> FloatArray:
+    """(n, 1) numbers; an empty field is unknown."""
+    targets = np.full((len(words), 1), np.nan)
+    for node, word in enumerate(words):
+        if word.strip():
+            if not is_number(word):
+                raise ValueError(
+                    f"line {line_of(path, node)} of {path} has the target {word!r}, but targets must be numbers, or "
+                    "empty if unknown: correct it, or rename the column to label if it holds classes"
+                )
+            targets[node] = float(word)
+    return targets
 
 
 def _read_edges(path: Path, ids: Any) -> tuple[IntArray, FloatArray | None]:  # an array of strings
@@ -103,6 +121,9 @@ def _columns(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -
         raise ValueError(f"line {header[0]} of {path} is not UTF-8: save the file as UTF-8")
     stripped = [name.strip() for name in header[1]]
     names = [name.lower() if name.lower() in required + optional else name for name in stripped]
+    if "label" in required and "target" in (lower := [name.lower() for name in names]) and "label" not in names:
+        names[lower.index("target")] = "target"
+        required = tuple(name for name in required if name != "label")
     missing = [name for name in required if name not in names]
     if missing:
         for separator, word in _SEPARATORS.items():

@@ -1,5 +1,7 @@
 """An npz file -> Graph: CSR arrays adj_* and attr_*, as in gnn-benchmark, or features and edges; labels; a split.
 
+The plain arrays `edges` and `features` may take the place of the CSR arrays, and numeric `target` that of labels.
+
 The file is not trusted: every index is checked, and pickles are never loaded.
 """
 
@@ -18,13 +20,16 @@ from pcwinter._util.checks import count
 from pcwinter.graph.graph import Graph, check_labels, check_nodes
 from pcwinter.graph.io.assemble import SETS, Named, assemble, mask
 from pcwinter.graph.splits import PER_CLASS, random_split
+from pcwinter.graph.targets import check_targets
 
 _NAMES = ("class_names", "node_names")
+PLAIN = ("features", "edges", "weights", "ids")  # plain arrays instead of those of the layout
 _KNOWN = (
     *("adj_data", "adj_indices", "adj_indptr", "adj_shape"),
     *("attr_data", "attr_indices", "attr_indptr", "attr_shape", "attr_matrix"),
-    *("features", "edges", "weights", "directed"),
-    *("labels", *_NAMES, *SETS, *(f"{name}_mask" for name in SETS)),
+    *PLAIN,
+    "directed",
+    *("labels", "target", *_NAMES, *SETS, *(f"{name}_mask" for name in SETS)),
 )
 
 
@@ -32,8 +37,10 @@ def read_archive(path: Path, normalize: str, given: Mapping[str, Any]) -> Graph:
     """The graph in an npz file. If it has no split, one is drawn with seed 0, and a warning says so."""
     arrays = _read(path)
     try:
-        dense = next((arrays[name] for name in ("attr_matrix", "features") if name in arrays), None)
-        features = _csr(arrays, "attr") if dense is None else dense
+        if "adj_shape" in arrays or "attr_shape" in arrays:  # then these names may stand for something else
+            arrays = {name: array for name, array in arrays.items() if name not in PLAIN}
+        plain = next((name for name in ("attr_matrix", "features") if name in arrays), None)
+        features = arrays[plain] if plain else _csr(arrays, "attr")
         n = features.shape[0] if features.ndim == 2 else 0
         if n == 0:
             raise ValueError(f"the features have shape {features.shape}, but must be (n, d), one row per node")
@@ -41,7 +48,9 @@ def read_archive(path: Path, normalize: str, given: Mapping[str, Any]) -> Graph:
         directed = arrays.get("directed", np.array(False))
         if directed.shape != () or directed.dtype.kind != "b":
             raise ValueError(f"directed is of type {directed.dtype} and shape {directed.shape}, expected one boolean")
-        labels = check_labels(_take(arrays, "labels"), n)
+        numeric = "target" in arrays and "labels" not in arrays
+        targets = check_targets(arrays["target"], n) if numeric else None
+        labels = check_labels(_take(arrays, "labels"), n) if targets is None else np.zeros(n, dtype=np.int64)
         sets = _sets(arrays, n)
         class_names = arrays["class_names"].tolist() if "class_names" in arrays else None
         if class_names is not None and labels.max() >= len(class_names):
@@ -50,6 +59,8 @@ def read_archive(path: Path, normalize: str, given: Mapping[str, Any]) -> Graph:
                 "name every class"
             )
         if sets is None:
+            if targets is not None:
+                raise ValueError("there is no split: add arrays train, val and test, node numbers or masks")
             sets, given = _draw(labels), {**given, "setting": given["setting"] or "inductive"}
             message = (
                 f"{path} has no split, so one was drawn with seed 0: {PER_CLASS} training nodes per class, and a fifth "
@@ -61,13 +72,15 @@ def read_archive(path: Path, normalize: str, given: Mapping[str, Any]) -> Graph:
     named = Named(
         source=str(path),
         where=lambda node: f"node {node} of {path}",
-        ids=arrays.get("node_names"),
+        ids=arrays.get("node_names", arrays.get("ids")),
         labels=np.where(labels < 0, "", labels.astype(str)).astype(object),
         sets=sets,
         features=features,
         edges=edges,
         weights=weights,
         directed=bool(directed),
+        called="label" if targets is None else "target",
+        targets=targets,
     )
     return assemble(named, normalize, given, class_names)
 

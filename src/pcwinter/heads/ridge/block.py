@@ -40,18 +40,18 @@ class Changes(NamedTuple):
 def changes(
     roots: IntArray,
     used: BoolArray,
-    labels: IntArray,
-    n_classes: int,
+    outcome: FloatArray,
     kernel: FloatArray,
     new: FloatArray,
-    penalty: float,
+    penalty: FloatArray,
 ) -> Changes:
     """Solve a block that changes the rows `roots`, (b,), one after the other.
 
     `kernel`, (t, t), is the kernel of the rows at the beginning. `new`, (b, t + b), is the kernel of the new versions
-    with these rows and with each other. Entries of rows that are not in use are 0.
+    with these rows and with each other. Entries of rows that are not in use are 0. `outcome`, (t, c), is E, and
+    `penalty`, (t,), is lambda of each row.
     """
-    t, b = len(used), len(roots)
+    t, b, n_classes = len(used), len(roots), outcome.shape[1]
     place, changing = np.full(t, -1), np.empty(b, dtype=np.int64)
     m = 0
     for r in roots:
@@ -59,13 +59,13 @@ def changes(
             place[r], changing[m] = m, r
             m += 1
     fixed = np.flatnonzero(used & (place < 0))
-    given, solution = _condition(fixed, changing[:m], labels, n_classes, kernel, new, penalty)
+    given, solution = _condition(fixed, changing[:m], outcome, kernel, new, penalty)
     q = m + b
     inner = np.dot(given, solution.T)
     between, target = -inner[:q, :q], -inner[:q, q:]
     for i in range(q):
         i_root = changing[i] if i < m else roots[i - m]
-        target[i, labels[i_root]] += 1.0
+        target[i] += outcome[i_root]
         for k in range(q):
             if i >= m:
                 between[i, k] += new[i - m, changing[k] if k < m else t + k - m]
@@ -73,7 +73,8 @@ def changes(
                 between[i, k] += kernel[i_root, changing[k]] if k < m else new[k - m, i_root]
 
     state = _State(np.arange(m), used[changing[:m]], np.zeros((m, m)), np.zeros((m, n_classes)))
-    _start(state, between, target, penalty)
+    mine = penalty[changing[:m]]
+    _start(state, between, target, mine)
     weights, slopes = np.zeros((2 * b + n_classes, t + b)), np.zeros((2 * b, n_classes))
     along = np.zeros((2 * b + n_classes, q))
     for c in range(n_classes):
@@ -82,7 +83,7 @@ def changes(
     old, both = np.empty(m), np.empty(m)
     for j in range(b):
         r, before = place[roots[j]], state.version.copy()
-        _replace(state, r, m + j, between, target, penalty, old, both, slopes[2 * j], slopes[2 * j + 1])
+        _replace(state, r, m + j, between, target, mine[r], old, both, slopes[2 * j], slopes[2 * j + 1])
         for k in range(m):
             weights[2 * j, changing[k]], weights[2 * j + 1, changing[k]] = old[k], both[k]
             along[2 * j, before[k]] = old[k]
@@ -110,14 +111,13 @@ def changes(
 def _condition(
     fixed: IntArray,
     changing: IntArray,
-    labels: IntArray,
-    n_classes: int,
+    outcome: FloatArray,
     kernel: FloatArray,
     new: FloatArray,
-    penalty: float,
+    penalty: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """k(Q, N) stacked on E_N^T, and the product of this matrix with P."""
-    m, b = len(changing), len(new)
+    m, b, n_classes = len(changing), len(new), outcome.shape[1]
     block, given = np.empty((len(fixed), len(fixed))), np.zeros((m + b + n_classes, len(fixed)))
     if not len(fixed):
         return given, given
@@ -125,8 +125,8 @@ def _condition(
         row, line = kernel[fixed[i]], block[i]
         for k in range(len(fixed)):
             line[k] = row[fixed[k]]
-        line[i] += penalty
-        given[m + b + labels[fixed[i]], i] = 1.0
+        line[i] += penalty[fixed[i]]
+        given[m + b :, i] = outcome[fixed[i]]
     for i in range(m + b):
         row, line = kernel[changing[i]] if i < m else new[i - m], given[i]
         for k in range(len(fixed)):
@@ -146,13 +146,13 @@ class _State(NamedTuple):
 
 
 @compiled
-def _start(state: _State, between: FloatArray, target: FloatArray, penalty: float) -> None:
+def _start(state: _State, between: FloatArray, target: FloatArray, penalty: FloatArray) -> None:
     inside = np.flatnonzero(state.alive)
     block = np.empty((len(inside), len(inside)))
     for j in range(len(inside)):
         for k in range(len(inside)):
             block[j, k] = between[inside[j], inside[k]]
-        block[j, j] += penalty
+        block[j, j] += penalty[inside[j]]
     if not len(inside):
         return
     fresh = np.linalg.inv(block)

@@ -94,7 +94,8 @@ def score_block(course: Course, players: IntArray, lines: Lines, block: Changes,
     scores = combined[2 * b :]
     for j in range(b):
         _follow(scores, block, j, combined[2 * j], combined[2 * j + 1])
-        utility[j] = measure(scoring.code, scores, scoring.ends, scoring.temperature, scoring.tie, parts.fresh)
+        ends, answers = scoring.ends, scoring.answers
+        utility[j] = measure(scoring.code, scores, ends, answers, scoring.temperature, scoring.tie, parts.fresh)
         credit(parts, players[j : j + 1], course.credited)
     return utility
 

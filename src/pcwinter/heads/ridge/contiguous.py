@@ -80,9 +80,9 @@ def walk_tree(course: Course, first: int, last: int, opened: Opened, scores: Sco
             norm += scale * scale * dot(weights if opened.square else kernel, kernel)
             if len(opened.mixed):
                 norm += scale * np.dot(weights, opened.mixed)
-            weight = 1 / (max(norm, 0.0) + course.penalty)  # rounding may make a norm of 0 negative
+            weight = 1 / (max(norm, 0.0) + course.penalty[tree])  # rounding may make a norm of 0 negative
             for c in range(n_classes):
-                b[c] = ((1.0 if c == course.labels[tree] else 0.0) + white_h[c]) * weight
+                b[c] = (course.outcome[tree, c] + white_h[c]) * weight
             rate = a.dtype.type(scale)
             for i in range(n):
                 a[i] = rate * line[i] + constant[i]
@@ -124,7 +124,8 @@ def _complete(course: Course, tree: int, step: int, scores: Scores) -> None:
     utility = walked.utility[step - 1]
     if course.plan.changed[step] if len(course.local.weight) else incomplete(course.local, course.state, tree):
         fresh = walked.parts.fresh
-        utility = measure(scoring.code, scores.exact, scoring.ends, scoring.temperature, scoring.tie, fresh)
+        ends, answers = scoring.ends, scoring.answers
+        utility = measure(scoring.code, scores.exact, ends, answers, scoring.temperature, scoring.tie, fresh)
         credit(walked.parts, players, course.credited)
         walked.counts[1] += 1
     walked.utility[step] = utility
@@ -331,10 +332,10 @@ def walk_primal(
         row = finished[tree]
         gain = np.dot(covariance, row)
         a = np.dot(row, to_validation)
-        weight = 1 / (np.dot(row, gain) + course.penalty)
+        weight = 1 / (np.dot(row, gain) + course.penalty[tree])
         b = np.dot(row, weights)
         for c in range(n_classes):
-            b[c] = ((1.0 if c == course.labels[tree] else 0.0) - b[c]) * weight
+            b[c] = (course.outcome[tree, c] - b[c]) * weight
         add_row(scores, course.scoring.ends, b, a)
         if last < end:
             _complete(course, tree, last, scores)

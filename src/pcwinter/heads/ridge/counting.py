@@ -79,7 +79,7 @@ def score(scoring: Scoring, scores: Scores, a: FloatArray, b: FloatArray, row: R
         before, after, slope = scores.exact[c], scores.whole[c], b[c]
         for i in range(len(a)):
             after[i] = before[i] + slope * a[i]
-    return measure(scoring.code, scores.whole, scoring.ends, scoring.temperature, scoring.tie, detail)
+    return measure(scoring.code, scores.whole, scoring.ends, scoring.answers, scoring.temperature, scoring.tie, detail)
 
 
 @inlined

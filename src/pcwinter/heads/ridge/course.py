@@ -11,6 +11,7 @@ from pcwinter.game.coalitions.plans import Plan
 from pcwinter.game.coalitions.records import LocalGraphs, State
 from pcwinter.game.coalitions.row_updates import Moves
 from pcwinter.game.detail import Parts
+from pcwinter.game.metrics import ANSWERS
 
 
 class Scoring(NamedTuple):
@@ -22,6 +23,7 @@ class Scoring(NamedTuple):
     tie: float
     empty: float  # utility of the empty coalition
     error: FloatArray  # (v,) bounds on the errors of `a`, in its precision; 0 in double precision
+    answers: FloatArray = ANSWERS  # (c, v) numeric targets; empty with classes
 
 
 class Scores(NamedTuple):
@@ -55,10 +57,10 @@ class Course(NamedTuple):
     visited: BoolArray  # (p,) by position
     steps: IntArray  # (s + 1,) positions where steps begin, then the end
     credited: BoolArray  # (p,) by player: who gets credit, or a share of it
-    labels: IntArray  # (t,)
+    outcome: FloatArray  # (t, c) E
     basis: IntArray  # (m,) graph node of each slot, numbered without gaps
     place: IntArray  # (m,) number of each slot in its tree
-    penalty: float
+    penalty: FloatArray  # (t,) of each row
     scoring: Scoring
     walked: Walked
 

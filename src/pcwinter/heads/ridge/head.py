@@ -3,7 +3,10 @@
 Features are scaled so that the mean squared norm of the complete rows is 1, and a constant feature `bias` is added:
 k(x, z) = s^2 x.z + bias^2. For the rows H with one-hot labels E, the scores of the validation nodes Z are
 
-    F = k(Z, H) (k(H, H) + lambda I)^-1 E.
+    F = k(Z, H) (k(H, H) + lambda W^-1)^-1 E,
+
+where the diagonal matrix W holds the weights of the rows' classes, all 1 by default. With numeric targets, E holds
+them, minus their mean over all training nodes.
 
 Compiled walks: `contiguous` for orders that finish one tree before the next, `interleaved` for all others.
 """
@@ -18,6 +21,7 @@ from scipy.linalg.blas import dtrsm
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
 from pcwinter._util.checks import number
+from pcwinter.game.class_weights import check_class_weight
 from pcwinter.game.coalitions.acting import coefficients
 from pcwinter.game.coalitions.plans import Plan, make_plan
 from pcwinter.game.coalitions.records import empty_state
@@ -27,6 +31,10 @@ from pcwinter.game.metrics import ACCURACY, TIE, Metric, class_ends, measure, wh
 from pcwinter.game.problem import Problem
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.heads.ridge.block_scores import STRIP
+from pcwinter.heads.ridge.closed_form import inverse_norm as inverse_norm
+from pcwinter.heads.ridge.closed_form import largest_norm as largest_norm
+from pcwinter.heads.ridge.closed_form import solve as solve
+from pcwinter.heads.ridge.closed_form import solve_for
 from pcwinter.heads.ridge.contiguous import walk_dual, walk_primal
 from pcwinter.heads.ridge.counting import KEPT, MOST, errors
 from pcwinter.heads.ridge.course import Course, Scoring, Walked
@@ -61,36 +69,47 @@ class Ridge:
     """The closed-form head. Parameters that are None are calibrated: they are chosen for the graph and the game.
 
     `penalty` is lambda, at least (bias^2 + 1) / 100,000. `bias` is the value of the constant feature. `temperature`
-    divides the scores before the softmax; only metrics that use probabilities need it.
+    divides the scores before the softmax; only metrics that use probabilities need it. `class_weight` is "balanced"
+    if rare classes shall count as much as frequent ones: a row then has the weight n / (C count), with the number n of
+    training nodes, C of classes, and the count of its class among all training nodes.
     """
 
     penalty: float | None = None
     bias: float | None = None
     temperature: float | None = None
+    class_weight: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("penalty", "bias", "temperature"):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, number(name, value, zero=name == "bias"))
+        object.__setattr__(self, "class_weight", check_class_weight(self.class_weight))
         self.points()
 
-    def points(self, norm: float = 1.0) -> list[tuple[float, float]]:
+    def points(
+        self,
+        norm: float = 1.0,
+        weight: float = 1.0,
+        penalties: tuple[float, ...] = PENALTIES,
+        biases: tuple[float, ...] = BIASES,
+    ) -> list[tuple[float, float]]:
         """Penalties and biases to choose from; an error if rounding would decide ties with all of them.
 
-        `norm` is the largest squared norm of a graph node, where that of the complete rows is 1 on average.
+        `norm` is the largest squared norm of a graph node, where that of the complete rows is 1 on average. `weight` is
+        the largest weight of a row, which divides its penalty. `penalties` and `biases` are the grid.
         """
-        penalties = PENALTIES if self.penalty is None else (self.penalty,)
-        biases = BIASES if self.bias is None else (self.bias,)
+        penalties = penalties if self.penalty is None else (self.penalty,)
+        biases = biases if self.bias is None else (self.bias,)
         size = max(1.0, norm / UNEVEN)
         # the factor accepts the penalty that the error asks for, which is printed with six digits
-        found = [(p, b) for p in penalties for b in biases if b * b + size <= 1.00001 * STEEPEST * p]
+        found = [(p, b) for p in penalties for b in biases if (b * b + size) * weight <= 1.00001 * STEEPEST * p]
         if not found:
             given = {"penalty": self.penalty, "bias": self.bias}
             came = " and ".join(f"{name} is {x:g}" for name, x in given.items() if x is not None)
             uneven = f"the features of a node have {norm:.2g} times the squared norm of the complete rows"
             raise ValueError(
-                f"{came or uneven}, expected a penalty of at least {(min(biases) ** 2 + size) / STEEPEST:g}"
+                f"{came or uneven}, expected a penalty of at least {(min(biases) ** 2 + size) * weight / STEEPEST:g}"
                 f"{f' because {uneven}' if came and size > 1 else ''}, so that rounding does not decide ties: "
                 f"raise penalty or {'make the features more even' if size > 1 else 'lower bias'}"
             )
@@ -99,30 +118,6 @@ class Ridge:
     def complete(self, tempered: bool) -> bool:
         """Whether nothing is left to calibrate; only `tempered` metrics need a temperature."""
         return None not in (self.penalty, self.bias) and (self.temperature is not None or not tempered)
-
-
-def inverse_norm(rows: Sparse) -> float:
-    """s^2, the inverse mean squared norm of the complete rows."""
-    with np.errstate(over="ignore", under="ignore"):
-        norm = float(np.mean(rows.multiply(rows).sum(axis=1)))
-    if not 1e-200 < norm < 1e200:
-        raise ValueError(
-            f"the mean squared norm of the labelled nodes' representations is {norm:g}, so the model cannot scale "
-            "them: give labelled nodes or their neighbours features that are not all zero and not extreme"
-        )
-    return 1 / norm
-
-
-def largest_norm(rows: Sparse) -> float:
-    """The largest squared norm of a row."""
-    return float(rows.multiply(rows).sum(axis=1).max())
-
-
-def solve(kernel: FloatArray, cross: FloatArray, labels: IntArray, n_classes: int, penalty: float) -> FloatArray:
-    """(c, v) class-major scores from k(H, H), (t, t), and k(H, Z), (t, v); zero if there are no rows."""
-    factor = scipy.linalg.cho_factor(kernel + penalty * np.eye(len(kernel)), lower=True)
-    weights: FloatArray = scipy.linalg.cho_solve(factor, np.eye(n_classes)[labels])
-    return np.ascontiguousarray(weights.T) @ cross
 
 
 class RidgeWalker:
@@ -138,11 +133,13 @@ class RidgeWalker:
         temperature: float = 1.0,
         primal: bool | None = None,
         memory: int | None = None,
+        class_weight: str | None = None,
     ) -> None:
         """Prepare. `primal=None` uses the primal form if there are fewer features than rows. `memory` is in bytes."""
         self.problem, self.metric, self.temperature = problem, metric, temperature
         penalty, bias = float(penalty), float(bias)  # with integers, the arrays below would be integer arrays
-        self.penalty, self.constant = penalty, bias**2
+        self.weights = problem.weights(class_weight)
+        self.penalty, self.penalties, self.constant = penalty, penalty / self.weights, bias**2
         local = problem.local
         everybody = np.ones_like(local.null)
         complete = problem.complete
@@ -153,7 +150,7 @@ class RidgeWalker:
         self.rows: Sparse = sp.csr_array(complete[:, active] * scale)
         self.validation: Sparse = sp.csr_array(problem.rows[:, active] * scale)
         self.norm = largest_norm(self.features)
-        self.block = block_size(penalty, self.constant, self.norm)
+        self.block = block_size(float(self.penalties.min()), self.constant, self.norm)
         self.place = np.arange(len(local.node)) - np.repeat(local.begin[:-1], np.diff(local.begin))
         self.ends = class_ends(problem.targets, problem.n_classes)
         self.sums, self.sum_rows = self._sum_features(len(nodes), active, scale)
@@ -301,7 +298,7 @@ class RidgeWalker:
             if single and products is not None and not interleaved:
                 error = self._errors(products)
             start = empty if end - begin == n else float(empty_parts[begin:end].sum())
-            scoring = Scoring(self.metric.code, ends, self.temperature, self.tie, start, error)
+            scoring = Scoring(self.metric.code, ends, self.temperature, self.tie, start, error, self.problem.answers)
             here = parts or make_parts(None, 0)
             if parts is not None and end - begin < n:
                 here = parts.of(begin, end)
@@ -317,10 +314,10 @@ class RidgeWalker:
                 order.visited,
                 steps,
                 credited,
-                self.problem.labels,
+                self.problem.outcome,
                 self.basis,
                 self.place,
-                self.penalty,
+                self.penalties,
                 scoring,
                 walked,
             )
@@ -406,7 +403,7 @@ class RidgeWalker:
         computed up to the entry `last` of a node at least, for groups of nodes.
         """
         factor = scipy.linalg.cholesky(
-            self.kernel[np.ix_(trees, trees)] + self.penalty * np.eye(len(trees)), lower=True
+            self.kernel[np.ix_(trees, trees)] + self.penalties[trees] * np.eye(len(trees)), lower=True
         )
         n_nodes, n_classes = len(self.to_nodes), self.problem.n_classes
         n_inner = int(np.diff(self.problem.local.inner_begin).max())
@@ -419,8 +416,8 @@ class RidgeWalker:
             here = self.to_nodes[np.ix_(group, trees[:k])].T
             white[group, n_classes : n_classes + k] = dtrsm(1.0, factor[:k, :k], here, lower=1, overwrite_b=1).T
         finished = dtrsm(1.0, factor, self.cross[trees].T, side=1, lower=1, trans_a=1, overwrite_b=1).T
-        one_hot = np.eye(n_classes)[self.problem.labels[trees]]
-        return white, finished, np.ascontiguousarray(scipy.linalg.solve_triangular(factor, one_hot, lower=True))
+        outcome = self.problem.outcome[trees]
+        return white, finished, np.ascontiguousarray(scipy.linalg.solve_triangular(factor, outcome, lower=True))
 
     def _lines(self, products: FloatArray) -> FloatArray:
         """(b + inner slots + t, v + d) products next to features, and below them room for the T_w and the rows."""
@@ -443,21 +440,23 @@ class RidgeWalker:
         if not coalition[self.problem.tree.roots].any():
             return self.problem.empty_utility(self.metric)[0]
         scores = self._scores(coalition)
-        return float(measure(self.metric.code, scores, self.ends, self.temperature, self.tie, np.empty(0)))
+        answers = self.problem.answers
+        return float(measure(self.metric.code, scores, self.ends, answers, self.temperature, self.tie, np.empty(0)))
 
     def _scores(self, coalition: BoolArray) -> FloatArray:
         """(c, v) scores of a coalition with labelled nodes, by one solve."""
         local = self.problem.local
         used = np.flatnonzero(coalition[self.problem.tree.roots])
         shape = (len(self.problem.labels), self.features.shape[0])
-        weights = sp.csr_array((coefficients(local, coalition), self.basis, local.begin), shape=shape)
-        rows = np.asarray((weights @ self.features)[used].toarray(), dtype=np.float64)
-        labels, n_classes = self.problem.labels[used], self.problem.n_classes
+        combine = sp.csr_array((coefficients(local, coalition), self.basis, local.begin), shape=shape)
+        rows = np.asarray((combine @ self.features)[used].toarray(), dtype=np.float64)
+        outcome, weights = self.problem.outcome[used], self.weights[used]
         if self.primal:
             constant = np.sqrt(self.constant)
             rows = np.hstack([rows, np.full((len(rows), 1), constant)])
+            rows, outcome = rows * np.sqrt(weights)[:, None], outcome * np.sqrt(weights)[:, None]
             moments = rows.T @ rows + self.penalty * np.eye(rows.shape[1])
-            line = scipy.linalg.solve(moments, rows.T @ np.eye(n_classes)[labels], assume_a="pos")
+            line = scipy.linalg.solve(moments, rows.T @ outcome, assume_a="pos")
             return np.ascontiguousarray((self.validation @ line[:-1] + constant * line[-1]).T)
         kernel, cross = rows @ rows.T + self.constant, np.asarray(self.validation @ rows.T).T + self.constant
-        return solve(kernel, cross, labels, n_classes, self.penalty)
+        return solve_for(kernel, cross, outcome, self.penalties[used])

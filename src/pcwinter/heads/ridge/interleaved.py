@@ -40,9 +40,9 @@ def walk_rows(course: Course, lines: FloatArray, constant: float, size: int, sin
     there is room for the T_w of all inner slots and the g of all rows.
     """
     local, state, moves, players = course.local, course.state, course.moves, course.players
-    labels, penalty, scoring = course.labels, course.penalty, course.scoring
+    outcome, penalty, scoring = course.outcome, course.penalty, course.scoring
     n_classes, n = len(scoring.ends) - 1, int(scoring.ends[-1])
-    t, width = len(labels), lines.shape[1]
+    t, width = len(outcome), lines.shape[1]
     first = len(lines) - t
     sums, g = first - local.inner_begin[t], lines[first:]
     used, last, scale = np.zeros(t, dtype=np.bool_), np.zeros(t, dtype=np.int64), np.zeros(t)
@@ -77,7 +77,7 @@ def walk_rows(course: Course, lines: FloatArray, constant: float, size: int, sin
             for i in range(b):
                 for j in range(t + b):
                     new[i, j] = new[i, j] + constant if j >= t or used[j] else 0.0
-            block = changes(roots[:b], used, labels, n_classes, kernel, new, penalty)
+            block = changes(roots[:b], used, outcome, kernel, new, penalty)
             utilities = score_block(course, players[steps[:b]], known, block, constant)
             for i in range(b):
                 r = roots[i]

@@ -69,9 +69,9 @@ def walk_messages(course: Course, first: int, last: int, opened: Opened, scores:
             squared = opened.norm + now * now * norm - dot(rests, rests)
             if len(opened.mixed):
                 squared += now * np.dot(weights, opened.mixed)
-            rate = 1 / (max(squared, 0.0) + course.penalty)  # rounding may make a norm of 0 negative
+            rate = 1 / (max(squared, 0.0) + course.penalty[tree])  # rounding may make a norm of 0 negative
             for c in range(n_classes):
-                b[c] = ((1.0 if c == course.labels[tree] else 0.0) + white_h[c]) * rate
+                b[c] = (course.outcome[tree, c] + white_h[c]) * rate
             slope = a.dtype.type(now)
             for i in range(n):
                 a[i] = slope * line[i] + constant[i]
