@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 import pcwinter as pw
-from benchmarks.graphs import open_graph, truncation_of
+from benchmarks.graphs import metric_of, open_graph, truncation_of
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.ranking import Ranking, of_values
 from pcwinter.experiments.curves import WHICH, addable, droppable, judged
 from pcwinter.experiments.judge import Judge
 from pcwinter.graph.splits import choice_split
 
-SPLITS, POINTS = 4, 21
+SPLITS, POINTS = 3, 21
 OUT = Path(__file__).parent / "results" / "choice.csv"
 HEADER = "graph,seconds,split,method,orders,score,value"
 EDGES = {"edge": "own", "edge path": "path", "edge by class": "class"}
@@ -48,7 +48,7 @@ def main() -> None:
             for argument in sys.argv[1:]:
                 name, seconds, *rest = argument.split(":")
                 graph = choice_split(open_graph(name), split)[0]
-                judge = Judge(graph)
+                judge = Judge(graph, metric=metric_of(name))
                 for method, ranking in rankings(graph, name, float(seconds), split, bool(rest), done(name, split)):
                     scores = score(judge, graph, ranking, split)
                     lines = [f"{name},{seconds},{split},{method},{ranking.orders},{x},{y:.5f}" for x, y in scores]
@@ -86,7 +86,8 @@ def rankings(
     graph: pw.Graph, name: str, seconds: float, seed: int, every: bool, skip: set[str]
 ) -> Iterator[tuple[str, Ranking]]:
     """All methods that are not in `skip`; the values of one valuation come one after the other."""
-    usual = {"truncation": truncation_of(name)}
+    metric = metric_of(name)
+    usual = {"truncation": truncation_of(name), "metric": metric}
     games = {game: usual | options for game, options in GAMES.items()}
     if every:
         games |= {game: usual | GAMES["messages"] | options for game, options in OTHERS.items()}
@@ -100,7 +101,9 @@ def rankings(
                 if called.replace(",", "") not in skip:
                     yield called.replace(",", ""), of_values(values, level, called)
     rivals: dict[str, Callable[[], Ranking]] = {
-        "Data Shapley": lambda: pw.baselines.data_shapley(graph, "ridge", processor_time(seconds), seed=seed),
+        "Data Shapley": lambda: pw.baselines.data_shapley(
+            graph, "ridge", processor_time(seconds), metric=metric, seed=seed
+        ),
         "influence": lambda: pw.baselines.influence_nodes(graph),
         "random": lambda: pw.baselines.random_nodes(graph, seed=seed),
         "edges influence": lambda: pw.baselines.influence_edges(graph),

@@ -25,6 +25,11 @@ def open_graph(name: str) -> pw.Graph:
     return pw.Graph(edges, features, labels, *split, name=name)
 
 
+def metric_of(name: str) -> str:
+    """Accuracy, or ROC-AUC for the graphs of MORE, whose classes are imbalanced."""
+    return "roc-auc" if name in MORE else "accuracy"
+
+
 def truncation_of(name: str) -> tuple[float, ...]:
     """The paper's truncation of a public graph, and TRUNCATION for the others."""
     return TRUNCATION if name in MORE else pw.DATASETS[name].truncation
