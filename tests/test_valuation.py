@@ -132,6 +132,7 @@ def test_the_error_of_validation_nodes_does_not_depend_on_the_number_of_orders()
         assert abs(np.mean(found) - 1) <= 4 * error < np.mean(noisy) / (truth**2).mean() - 1
 
 
+@pytest.mark.filterwarnings("ignore:the edges harm")
 def test_a_model_no_better_than_a_constant_is_told() -> None:
     graph = make_graph([(0, 2), (1, 3)], [0, 1], n_val=10)
     features = graph.features.toarray()
@@ -178,6 +179,7 @@ def test_values_of_every_metric_add_up_and_agree_with_all_orders(metric: str) ->
         assert with_constant.utility_empty >= exactly.utility_empty - 1e-12
 
 
+@quiet
 def test_the_bootstrap_needs_a_mean_over_validation_nodes() -> None:
     graph = make_graph([(0, 2), (1, 3), (2, 3)], [0, 1], n_val=30)
     for metric in ALL:
@@ -190,6 +192,7 @@ def test_the_bootstrap_needs_a_mean_over_validation_nodes() -> None:
                 pw.value(suited(graph, metric), **options)
 
 
+@quiet
 def test_accuracy_of_lopsided_classes_names_better_metrics() -> None:
     plain = make_graph([(0, 2), (1, 3)], [0, 1], n_val=40)
     labels = plain.labels.copy()
@@ -240,7 +243,7 @@ def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> N
     [
         ({"hops": 0}, "hops is 0"),
         ({"head": "mlp"}, "head is 'mlp', expected ridge, softmax"),
-        ({"metric": "auc"}, "metric is 'auc', expected accuracy, macro-f1, "),
+        ({"metric": "auc"}, "metric is 'auc', expected accuracy, balanced-accuracy, macro-f1, "),
         ({"orders": "bfs"}, "orders is 'bfs', expected dfs, level, "),
         ({"truncation": (0.5,)}, "one per hop"),
         ({"truncation": (0.5, 1.5)}, "below 1"),
