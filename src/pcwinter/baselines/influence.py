@@ -15,7 +15,7 @@ and only near the node or edge.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from pcwinter._util.compiled import compiled, inlined
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.node_game import lists, steps_to_labelled
 from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
+from pcwinter.graph.filters import filter_weights
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.propagation import propagate, propagate_to
 from pcwinter.heads.ridge.head import inverse_norm
@@ -39,31 +40,37 @@ STEPS = 100  # of Newton's method; about ten are enough
 STUCK = "the penalty is too small for training to converge: choose a larger penalty"
 
 
-def influence_nodes(graph: Graph, *, hops: int = 2, penalty: float = PENALTY) -> Ranking:
+def influence_nodes(
+    graph: Graph, *, hops: int = 2, filter: str | Sequence[float] = "sgc", penalty: float = PENALTY
+) -> Ranking:
     """Influence of nodes: by how much the validation log-likelihood falls without the node, to first order.
 
-    `graph` is the graph. `hops` is the number of propagation steps. `penalty` is the weight of the L2 penalty; features
-    are scaled so that the mean squared norm of the labelled nodes' rows is 1, and the bias is penalised too.
+    `graph` is the graph. `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights of
+    the powers of the propagation. `penalty` is the weight of the L2 penalty; features are scaled so that the mean
+    squared norm of the labelled nodes' rows is 1, and the bias is penalised too.
     """
-    return _influence(graph, hops, penalty, near_nodes(graph, hops))
+    return _influence(graph, hops, filter, penalty, near_nodes(graph, hops))
 
 
-def influence_edges(graph: Graph, *, hops: int = 2, penalty: float = PENALTY) -> Ranking:
+def influence_edges(
+    graph: Graph, *, hops: int = 2, filter: str | Sequence[float] = "sgc", penalty: float = PENALTY
+) -> Ranking:
     """Influence of edges: by how much the validation log-likelihood falls without the edge, to first order.
 
-    `graph` is the graph. `hops` is the number of propagation steps. `penalty` is the weight of the L2 penalty; features
-    are scaled so that the mean squared norm of the labelled nodes' rows is 1, and the bias is penalised too.
+    `graph` is the graph. `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights of
+    the powers of the propagation. `penalty` is the weight of the L2 penalty; features are scaled so that the mean
+    squared norm of the labelled nodes' rows is 1, and the bias is penalised too.
     """
     near_nodes(graph, hops)  # raises an error if it is not a graph or a number of steps
-    return _influence(graph, hops, penalty, all_edges(graph))
+    return _influence(graph, hops, filter, penalty, all_edges(graph))
 
 
 @one_thread()
-def _influence(graph: Graph, hops: int, penalty: float, items: IntArray) -> Ranking:
-    penalty = number("penalty", penalty)
+def _influence(graph: Graph, hops: int, filter: str | Sequence[float], penalty: float, items: IntArray) -> Ranking:
+    penalty, theta = number("penalty", penalty), filter_weights(filter, hops)
     ends = items if items.ndim == 2 else np.stack([items, np.full(len(items), -1)], axis=1)
     values, began = np.empty(len(items)), time.perf_counter()
-    place = _place(graph, hops, *_model(graph, hops, penalty))
+    place = _place(graph, hops, theta, *_model(graph, hops, theta, penalty))
     paused = time.perf_counter()
     _removals(place, ends[:0], values)  # compiles, if necessary
     began += time.perf_counter() - paused
@@ -73,7 +80,7 @@ def _influence(graph: Graph, hops: int, penalty: float, items: IntArray) -> Rank
 
 
 class Place(NamedTuple):
-    """What removals need. T_0 = d^e Y, T_k+1 = (A + s I) T_k / d: the K-step scores are T_K / d^e + constant.
+    """What removals need. T_0 = d^e Y, T_k+1 = (A + s I) T_k / d: scores are sum_k theta_k T_k / d^e + constant.
 
     The exponent e is 1/2, or 1 if rows are normalised.
     """
@@ -88,16 +95,18 @@ class Place(NamedTuple):
     label: IntArray  # (n,) used for labelled nodes only
     degree: FloatArray  # (n,) including the self-loop; 1 instead of 0
     sums: FloatArray  # (K + 1, n, 2 C) T_0 to T_K, where Y = X [W, s]
+    theta: FloatArray  # (K + 1,) weights of the powers
+    total: FloatArray  # (n, 2 C) sum_k theta_k T_k
     constant: FloatArray  # (2 C,) what the bias adds to z W and z s
 
 
-def _model(graph: Graph, hops: int, penalty: float) -> tuple[FloatArray, FloatArray]:
+def _model(graph: Graph, hops: int, theta: tuple[float, ...], penalty: float) -> tuple[FloatArray, FloatArray]:
     """W and s, (d + 1, C), for unscaled features; the last row is for the bias."""
-    rows = propagate_to(graph.train, graph.training, graph.features, hops, graph.scaling)
+    rows = propagate_to(graph.train, graph.training, graph.features, hops, theta, graph.scaling)
     scale = inverse_norm(rows) ** 0.5
     z = _with_bias(rows * scale)
     weights = fit(z, graph.labels[graph.train], graph.n_classes, penalty)
-    rows = propagate(graph.validation, graph.features, hops, scaling=graph.scaling)[graph.val]
+    rows = propagate(graph.validation, graph.features, hops, theta, graph.scaling)[graph.val]
     z_val = _with_bias(rows * scale)
     target = np.eye(graph.n_classes)[graph.labels[graph.val]]
     gradient = _times(sp.csr_array(z_val.T), softmax(_times(z_val, weights), axis=1) - target)
@@ -164,7 +173,7 @@ def _times(rows: Sparse, dense: FloatArray) -> FloatArray:
     return np.asarray(rows @ dense)
 
 
-def _place(graph: Graph, hops: int, weights: FloatArray, s: FloatArray) -> Place:
+def _place(graph: Graph, hops: int, theta: tuple[float, ...], weights: FloatArray, s: FloatArray) -> Place:
     depth = steps_to_labelled(graph, hops)
     depth = np.where(depth < 0, hops + 1, depth)
     adjacency, loop, row = graph.training, graph.self_loop, graph.normalisation == "row"
@@ -176,6 +185,7 @@ def _place(graph: Graph, hops: int, weights: FloatArray, s: FloatArray) -> Place
     for k in range(hops):
         message = sums[k] / degree[:, None]
         sums[k + 1] = _times(adjacency, message) + loop * message
+    powers = np.array(theta or (*[0.0] * hops, 1.0))
     indptr, indices, out_weights = lists(sp.csr_array(adjacency.T) if graph.directed else adjacency)
     near_first = np.lexsort((depth[indices], np.repeat(np.arange(graph.n_nodes), np.diff(indptr))))
     return Place(
@@ -189,6 +199,8 @@ def _place(graph: Graph, hops: int, weights: FloatArray, s: FloatArray) -> Place
         label=graph.labels.copy(),
         degree=degree,
         sums=sums,
+        theta=powers,
+        total=np.tensordot(powers, sums, axes=1) if theta else sums[-1],
         constant=both[-1],
     )
 
@@ -204,6 +216,7 @@ def _removals(place: Place, items: IntArray, values: FloatArray) -> None:
     directed = place.directed
     hops, n, width = len(place.sums) - 1, len(place.depth), place.sums.shape[2]
     change, after = np.zeros((n, width)), np.zeros((n, width))  # of T_k and T_k+1
+    moved = np.zeros((n, width))  # by how much sum_k theta_k T_k of labelled nodes changes
     near, further = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)  # the nodes whose T_k or T_k+1 changes
     lost, left = np.zeros(n), place.degree.copy()  # degrees; 1 is left instead of 0
     mark = np.zeros(n, dtype=np.int64)
@@ -230,6 +243,8 @@ def _removals(place: Place, items: IntArray, values: FloatArray) -> None:
                 near[found] = u
                 found += 1
                 change[u] = place.sums[0, u] * ((share if place.row else share**0.5) - 1)
+                if place.depth[u] == 0:
+                    moved[u] = place.theta[0] * change[u]
         for level in range(hops):
             stamp += 1
             reach, spread = hops - level - 1, 0
@@ -260,15 +275,18 @@ def _removals(place: Place, items: IntArray, values: FloatArray) -> None:
                         after[w, c] += weight * message[c]
             near, further, found = further, near, spread
             change, after = after, change
+            for k in range(found):
+                if place.depth[near[k]] == 0 and place.theta[level + 1] > 0:
+                    moved[near[k]] += place.theta[level + 1] * change[near[k]]
         value = 0.0
         if b < 0 and place.depth[a] == 0:
-            value += _slope(place, a, place.sums[hops, a] / root(place, place.degree[a]))
+            value += _slope(place, a, place.total[a] / root(place, place.degree[a]))
         for k in range(found):
             u = near[k]
-            old = place.sums[hops, u]
+            old = place.total[u]
             value += _slope(place, u, old / root(place, place.degree[u]))
-            value -= _slope(place, u, (old + change[u]) / root(place, left[u]))
-            change[u] = 0.0
+            value -= _slope(place, u, (old + moved[u]) / root(place, left[u]))
+            change[u] = moved[u] = 0.0
         for k in range(begin, n_ends):
             u = place.indices[first + k] if b < 0 else items[item, k]
             lost[u], left[u] = 0.0, place.degree[u]

@@ -4,6 +4,7 @@ A coalition keeps the subgraph that it induces. The head is trained on its label
 subgraph. `node_rows` has the sums that a walk keeps up to date.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from pcwinter.baselines.node_rows import Place, Rows, add, empty_rows, scores_of
 from pcwinter.game.metrics import TIE, Metric, class_ends, find_metric, measure, whole
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import contribution_tree
+from pcwinter.graph.filters import filter_weights
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import Scaling, propagate, propagate_to
 from pcwinter.heads.graph_game import check_head, complete, graph_game
@@ -37,6 +39,7 @@ class NodeGame:
     place: Place
     adjacency: Sparse  # (p, p) among the players, [target, source]
     scaling: Scaling
+    theta: tuple[float, ...]  # weights of the powers; empty for the last power alone
     directed: bool
     features: Sparse  # (p, f)
     validation: Sparse  # (v, f)
@@ -46,8 +49,8 @@ class NodeGame:
 
     @property
     def slow(self) -> bool:
-        """Whether every utility is computed from scratch: sums need a head in closed form, and self-loops."""
-        return self.softmax is not None or self.place.loop == 0
+        """Whether every utility is computed from scratch: sums need a head in closed form, self-loops, and SGC."""
+        return self.softmax is not None or self.place.loop == 0 or bool(self.theta)
 
     @property
     def slack(self) -> float:
@@ -79,7 +82,7 @@ class NodeGame:
         members = np.flatnonzero(coalition)
         inside = sp.csr_array(self.adjacency[members][:, members])
         labelled, n_classes = np.flatnonzero(self.place.label[members] >= 0), len(self.place.ends) - 1
-        rows = propagate_to(labelled, inside, self.features[members], self.place.hops, self.scaling)
+        rows = propagate_to(labelled, inside, self.features[members], self.place.hops, self.theta, self.scaling)
         labels = self.place.label[members[labelled]]
         if self.softmax is not None:
             models = fit_scores(rows, labels, [np.arange(len(labels))], n_classes, self.softmax, self.validation)
@@ -142,6 +145,7 @@ def node_game(
     head: str | Ridge | Softmax,
     *,
     hops: int = 2,
+    filter: str | Sequence[float] = "sgc",
     metric: str = "accuracy",
     reach: int | None = None,
     tolerance: float = 0.0,
@@ -149,13 +153,15 @@ def node_game(
     """The node game of a graph.
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`; missing parameters are calibrated.
-    `hops` is the number of propagation steps. `metric` is a name in METRICS. Players are the nodes within `reach` steps
+    `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights of the powers of the
+    propagation. `metric` is a name in METRICS. Players are the nodes within `reach` steps
     of a labelled node (default `hops`). A walk is truncated when its utility stays within
     `tolerance * |U(all) - U(empty)|` of U(all).
     """
     check_graph(graph)
-    head, chosen = complete_head(graph, head, hops, metric), find_metric(metric)
+    head, chosen = complete_head(graph, head, hops, metric, filter=filter), find_metric(metric)
     hops = whole_number("hops", hops, 1)
+    theta = filter_weights(filter, hops)
     depths = steps_to_labelled(graph, hops if reach is None else reach)
     nodes = np.flatnonzero(depths >= 0)
     depth = depths[nodes]
@@ -163,14 +169,14 @@ def node_game(
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
     label = np.where(depth == 0, graph.labels[nodes], -1)
     features = graph.features[nodes]
-    validation = propagate(graph.validation, graph.features, hops, scaling=graph.scaling)[val]
+    validation = propagate(graph.validation, graph.features, hops, theta, graph.scaling)[val]
     active = np.unique(features[depth <= hops].indices)
     features, validation = features[:, active], validation[:, active]
     ridge = head if isinstance(head, Ridge) else Ridge(penalty=1.0, bias=0.0)
     assert ridge.penalty is not None
     assert ridge.bias is not None
     if head is ridge:
-        rows = propagate(adjacency, features, hops, scaling=graph.scaling)[label >= 0]
+        rows = propagate(adjacency, features, hops, theta, graph.scaling)[label >= 0]
         scale = np.sqrt(inverse_norm(rows))
         features, validation = features * scale, validation * scale
     by_depth = np.argsort(depth, kind="stable")
@@ -206,6 +212,7 @@ def node_game(
         place=place,
         adjacency=adjacency,
         scaling=graph.scaling,
+        theta=theta,
         directed=graph.directed,
         features=sp.csr_array(features),
         validation=sp.csr_array(validation),
@@ -245,15 +252,22 @@ def _vectors(features: Sparse, validation: Sparse) -> FloatArray:
 
 
 def complete_head(
-    graph: Graph, head: str | Ridge | Softmax, hops: int = 2, metric: str = "accuracy", coalition: str = "messages"
+    graph: Graph,
+    head: str | Ridge | Softmax,
+    hops: int = 2,
+    metric: str = "accuracy",
+    coalition: str = "messages",
+    filter: str | Sequence[float] = "sgc",
 ) -> Ridge | Softmax:
     """The head with all parameters that the metric needs; missing ones are calibrated, as for PC-Winter.
 
-    `coalition` is the game of PC-Winter, "induced" or "messages".
+    `coalition` is the game of PC-Winter, "induced" or "messages", and `filter` is as in `node_game`.
     """
     checked = check_head(head)
     if not complete(checked, find_metric(metric)):
-        _, _, found = graph_game(graph, contribution_tree(graph, hops), checked, metric, coalition=coalition)
+        tree = contribution_tree(graph, hops)
+        theta = filter_weights(filter, tree.hops)
+        _, _, found = graph_game(graph, tree, checked, metric, coalition=coalition, theta=theta)
         assert found is not None
         return found.head
     assert not isinstance(checked, str)

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcwinter.cli.choices import DATASETS, EXPERIMENTS, FEATURES, ON, PARTS, PRESETS, RUN, WHICH, at_home, data_option
+from pcwinter.cli.choices import (
+    DATASETS,
+    EXPERIMENTS,
+    FEATURES,
+    ON,
+    PARTS,
+    PRESETS,
+    RUN,
+    WHICH,
+    at_home,
+    data_option,
+    filter_option,
+)
 from pcwinter.cli.graphs import given_settings, graph_options, public_graph, remaining_option
 
 if TYPE_CHECKING:
@@ -62,6 +74,7 @@ features_option = click.option(
     "every seed, with nodes for choosing that are not test nodes.",
 )
 @remaining_option
+@filter_option
 @click.option("--quick", is_flag=True, help="Use only 20 orders and 11 points, as a first test.")
 @click.option(
     "--orders", type=int, metavar="N", help="Number of orders of every family in the ablation.  [default: 200]"
@@ -140,6 +153,7 @@ def reproduce(
     help="Graph to score on. Use validation while you are still choosing a method.",
 )
 @remaining_option
+@filter_option
 @click.option(
     "--seeds",
     type=int,

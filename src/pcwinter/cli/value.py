@@ -23,6 +23,7 @@ from pcwinter.cli.choices import (
     RUN,
     at_home,
     data_option,
+    filter_option,
 )
 from pcwinter.cli.graphs import given_settings, graph_options, public_graph
 
@@ -73,12 +74,13 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     show_default="messages",
     help="A coalition is a mean of the messages that have joined, or, as in the paper, a graph of the edges that have.",
 )
+@filter_option
 @click.option(
     "--theta",
     default="",
     callback=_numbers,
     metavar="W0,...,WK",
-    help="Weights of the powers of the propagation, for the message game; by default the last power alone.",
+    help="Any other weights of the powers of the propagation, for the message game, instead of --filter.",
 )
 @click.option("--hops", type=int, default=2, show_default=True, help="Propagation steps, K.")
 @click.option(

@@ -8,12 +8,15 @@ are dropped or edges added. With `remaining=True` they come from the remaining g
 messages, but no longer sends any.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import BoolArray, Sparse
 from pcwinter._util.checks import instance, one_of, whole_number
 from pcwinter.game.metrics import predictions
+from pcwinter.graph.filters import filter_weights
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import propagate, propagate_to
 from pcwinter.heads.softmax import Softmax, fit_scores, softmax_for
@@ -26,11 +29,19 @@ class Judge:
 
     `graph` is the graph. `hops` is the number of propagation steps. `head` is the `Softmax` that is trained; by default
     the one for this graph. `on` is "test" or "validation": the nodes that are scored. With `remaining`, which needs the
-    transductive setting, the rows of the scored nodes come from the remaining graph.
+    transductive setting, the rows of the scored nodes come from the remaining graph. `filter` is a name as in `value`,
+    or the weights of the powers of the propagation.
     """
 
     def __init__(
-        self, graph: Graph, *, hops: int = 2, head: Softmax | None = None, on: str = "test", remaining: bool = False
+        self,
+        graph: Graph,
+        *,
+        hops: int = 2,
+        filter: str | Sequence[float] = "sgc",
+        head: Softmax | None = None,
+        on: str = "test",
+        remaining: bool = False,
     ) -> None:
         """Compute the representations of the scored nodes, from their whole graph."""
         check_graph(graph)
@@ -41,9 +52,10 @@ class Judge:
         if not len(self.nodes):
             raise ValueError("the graph has no test nodes to score on: add some to its split, or use on='validation'")
         self.graph, self.hops = graph, whole_number("hops", hops, 1)
+        self.theta = filter_weights(filter, self.hops)
         self.head = head or softmax_for(graph)
         self.remaining = remaining
-        self.judged = propagate(held_out, graph.features, self.hops, scaling=graph.scaling)[self.nodes]
+        self.judged = propagate(held_out, graph.features, self.hops, self.theta, graph.scaling)[self.nodes]
 
     def accuracy(self, *, keep: BoolArray | None = None, training: Sparse | None = None) -> float:
         """Share of the scored nodes that are classified correctly.
@@ -66,9 +78,9 @@ class Judge:
             labelled = labelled[keep[labelled]]
         if not len(labelled):
             return float(np.mean(graph.labels[self.nodes] == 0))
-        rows = propagate_to(labelled, adjacency, graph.features, self.hops, graph.scaling)
+        rows = propagate_to(labelled, adjacency, graph.features, self.hops, self.theta, graph.scaling)
         if self.remaining:
-            judged = propagate_to(self.nodes, adjacency, graph.features, self.hops, graph.scaling)
+            judged = propagate_to(self.nodes, adjacency, graph.features, self.hops, self.theta, graph.scaling)
         members = [np.arange(len(labelled))]
         scores = fit_scores(rows, graph.labels[labelled], members, graph.n_classes, self.head, judged)
         predicted = predictions(scores[0])
@@ -85,10 +97,18 @@ def check_remaining(graph: Graph, remaining: bool) -> None:
         )
 
 
-def judge(graph: Graph, *, hops: int = 2, training: Sparse | None = None, head: Softmax | None = None) -> float:
+def judge(
+    graph: Graph,
+    *,
+    hops: int = 2,
+    filter: str | Sequence[float] = "sgc",
+    training: Sparse | None = None,
+    head: Softmax | None = None,
+) -> float:
     """Accuracy on the test nodes.
 
-    `graph` is the graph. `hops` is the number of propagation steps. `training` replaces the adjacency of the training
-    graph. `head` is the `Softmax` that is trained; by default the one for this graph.
+    `graph` is the graph. `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights of
+    the powers of the propagation. `training` replaces the adjacency of the training graph. `head` is the `Softmax` that
+    is trained; by default the one for this graph.
     """
-    return Judge(graph, hops=hops, head=head).accuracy(training=training)
+    return Judge(graph, hops=hops, filter=filter, head=head).accuracy(training=training)

@@ -17,6 +17,7 @@ from pcwinter.experiments.figures import check_figures
 from pcwinter.experiments.judge import ON, Judge
 from pcwinter.experiments.output import Outcome, edges_summary, file_name, markdown, write
 from pcwinter.graph.adjacency import edge_weights
+from pcwinter.graph.filters import filter_name, filter_weights
 from pcwinter.graph.graph import Graph, check_graph
 
 
@@ -31,6 +32,7 @@ def judge_file(
     seeds: int = 3,
     workers: int = 1,
     remaining: bool = False,
+    filter: str = "sgc",
     say: Callable[[str], None] | None = None,
 ) -> str:
     """A table that summarises the curve of the values in `file`, next to the curves of random values and of degrees.
@@ -45,6 +47,7 @@ def judge_file(
     - `workers`: number of processes; it changes only the time.
     - `remaining`: in the transductive setting, let the rows of scored nodes come from the remaining graph, where a
       dropped node receives messages but no longer sends any; by default they come from the whole graph.
+    - `filter`: how the model that scores rankings weights the powers of the propagation, as in `value`.
     - `say(sentence)`: called with messages about the progress.
     """
     file, out = Path(file), None if out is None else Path(out)
@@ -53,6 +56,8 @@ def judge_file(
     one_of("on", on, ON)
     function("say", say, "say(sentence)")
     seeds, workers = whole_number("seeds", seeds, 1), whole_number("workers", workers, 1)
+    filter_weights(filter, 2)
+    filter = filter_name(filter)
     if out is not None:
         check_figures()
     ranking = read_ranking(file, graph, column)
@@ -66,9 +71,9 @@ def judge_file(
     else:
         ranking, text = _near(ranking, graph, which, file)
     title = f"{dataset} judge {ranking.method}{'' if which == 'unlabelled' else f' {which}'}"
-    title += " remaining" if remaining else ""
+    title += (" remaining" if remaining else "") + (f" {filter}" if filter != "sgc" else "")
     outcome = Outcome(title if on == "test" else f"{title} on {on}", x="edges added" if edges else dropped(which))
-    judge, outcome.y = Judge(graph, on=on, remaining=remaining), f"{on} accuracy"
+    judge, outcome.y = Judge(graph, filter=filter, on=on, remaining=remaining), f"{on} accuracy"
     if out is not None:
         if out.exists() and not out.is_dir():
             raise FileExistsError(f"{out} is a file, expected a directory: choose another path")

@@ -35,6 +35,7 @@ from pcwinter.experiments.folder import STUDY, claim, parts_of
 from pcwinter.experiments.judge import ON, Judge, check_remaining
 from pcwinter.experiments.output import file_name
 from pcwinter.game.tree import LEVELS
+from pcwinter.graph.filters import filter_name, filter_weights
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.io.datasets import DATASETS, load
 from pcwinter.graph.splits import choice_split, fresh_split
@@ -75,6 +76,7 @@ class Study:
     orders: int | None = None  # for every family of orders in the ablation
     on: str = "test"  # the graph that rankings are scored on: test, validation or choice
     remaining: bool = False  # whether the rows of the scored nodes come from the remaining graph; if transductive
+    filter: str = "sgc"  # of the values, the baselines and the judge
     quiet: bool = False
     split: str = ""  # name of the split, unless it is the public one
     used: dict[str, Ranking] = field(default_factory=dict)  # rankings of the current experiment
@@ -85,12 +87,15 @@ class Study:
     def judges(self) -> dict[str, Judge]:
         """One judge for the graph of the study, and one for the validation graph, on which methods are chosen."""
         parts = {"validation": "validation", self.on: "test" if self.on == "choice" else self.on}
-        return {on: Judge(self.graph, hops=self.hops, on=part, remaining=self.remaining) for on, part in parts.items()}
+        options: dict[str, Any] = {"hops": self.hops, "filter": self.filter, "remaining": self.remaining}
+        return {on: Judge(self.graph, on=part, **options) for on, part in parts.items()}
 
     @cached_property
     def parameters(self) -> Ridge | Softmax:
         """The calibrated head, which all methods share."""
-        return softmax_for(self.graph) if self.preset else complete_head(self.graph, self.head, self.hops)
+        if self.preset:
+            return softmax_for(self.graph)
+        return complete_head(self.graph, self.head, self.hops, filter=self.filter)
 
     @property
     def kind(self) -> str:
@@ -113,7 +118,7 @@ class Study:
         `judged` says whether the outcome was scored on a graph.
         """
         where = [_where(self.on), "remaining" if self.remaining else ""] if judged else []
-        return " ".join(part for part in (self.dataset, experiment, self.kind, *where) if part)
+        return " ".join(part for part in (self.dataset, experiment, self.kind, self._filter, *where) if part)
 
     def axis(self, steps: str, *, fresh: bool = False) -> str:
         """The label of the x axis. On `fresh` splits, it shows the share of the `steps`: their number differs."""
@@ -144,6 +149,7 @@ class Study:
             "labelled": len(graph.train),
             "head": self.settings,
             "game": "induced, remainder to nobody" if self.preset else "messages, remainder to silent players",
+            "filter": self.filter,
             "truncation": list(self.truncation),
             "python": platform.python_version(),
             "pcwinter": metadata.version("pcwinter"),
@@ -165,6 +171,11 @@ class Study:
     def at(self, seed: int) -> "Study":
         """The study that repetition `seed` uses: with `on="choice"` a fresh split, otherwise this study."""
         return self.fresh(seed) if self.on == "choice" else self
+
+    @property
+    def _filter(self) -> str:
+        """The filter, if it is not the usual one: part of titles, and of the names of runs."""
+        return "" if self.filter == "sgc" else self.filter
 
     @property
     def _bound(self) -> str:
@@ -202,7 +213,13 @@ class Study:
             permutations = QUICK
         game: dict[str, Any] = {"preset": self.preset} if self.preset else {"head": self.parameters}
         key = file_name(
-            self.kind or self.head, orders, *ratios, permutations or "converged", self._bound, f"seed {seed}"
+            self.kind or self.head,
+            orders,
+            *ratios,
+            permutations or "converged",
+            self._bound,
+            f"seed {seed}",
+            self._filter,
         )
         if self._last and self._last[0] == key:
             return self._last[1]
@@ -215,6 +232,7 @@ class Study:
                 resume=True,
                 **game,
                 hops=self.hops,
+                filter=self.filter,
                 orders=orders,
                 truncation=ratios,
                 stop=stop | display.interrupted,
@@ -252,13 +270,15 @@ class Study:
         short = budget if time_limit is None or most is not None else f"{float(f'{time_limit:.3g}'):g} s"
 
         def make() -> Ranking:
-            called = file_name("data-shapley", self.kind or self.head, short, f"seed {seed}", self._bound, self.split)
+            called = file_name(
+                "data-shapley", self.kind or self.head, short, f"seed {seed}", self._bound, self.split, self._filter
+            )
             folder = self.out / "runs" / called
             folder.mkdir(parents=True, exist_ok=True)
             checkpoints = Checkpoints(folder, self._about(about))
             begin, _ = checkpoints.load()
             began = time.perf_counter() if time_limit is None else None  # budgets compare the time of estimating
-            game = node_game(self.graph, self.parameters, hops=self.hops, tolerance=TOLERANCE)
+            game = node_game(self.graph, self.parameters, hops=self.hops, filter=self.filter, tolerance=TOLERANCE)
             sample = Sample(game, Free(game.n_players), {}, seed)
             with self._display(rule) as display, one_thread():
                 stop = rule | display.interrupted
@@ -288,20 +308,31 @@ class Study:
 
     def baseline(self, method: str, seed: int) -> Ranking:
         """A baseline without sampling: `method` is its name, and `seed` is used by random values only."""
-        graph, hops, helpers = self.graph, self.hops, self._helpers(long=isinstance(self.parameters, Softmax))
+        slow = isinstance(self.parameters, Softmax) or bool(self._filter)
+        graph, hops, filter, helpers = self.graph, self.hops, self.filter, self._helpers(long=slow)
         makers: dict[str, Callable[[], Ranking]] = {
             "random": lambda: random_nodes(graph, hops=hops, seed=seed),
             "degree": lambda: degree(graph, hops=hops),
             "leave-one-out": lambda: leave_one_out_nodes(
-                graph, self.parameters, hops=hops, workers=helpers, progress=now_and_then(self.say, method)
+                graph,
+                self.parameters,
+                hops=hops,
+                filter=filter,
+                workers=helpers,
+                progress=now_and_then(self.say, method),
             ),
-            "influence": lambda: influence_nodes(graph, hops=hops),
+            "influence": lambda: influence_nodes(graph, hops=hops, filter=filter),
             "random edges": lambda: random_edges(graph, seed=seed),
             "betweenness": lambda: betweenness(graph),
             "leave-one-out edges": lambda: leave_one_out_edges(
-                graph, self.parameters, hops=hops, workers=helpers, progress=now_and_then(self.say, method)
+                graph,
+                self.parameters,
+                hops=hops,
+                filter=filter,
+                workers=helpers,
+                progress=now_and_then(self.say, method),
             ),
-            "influence edges": lambda: influence_edges(graph, hops=hops),
+            "influence edges": lambda: influence_edges(graph, hops=hops, filter=filter),
         }
         return self._once(method, seed if method.startswith("random") else 0, makers[method])
 
@@ -319,7 +350,8 @@ class Study:
 
     def _judged(self, what: str, best_first: IntArray, on: str) -> Curve:
         """The stored curve, or a new one, which is then stored."""
-        settings = (self.fingerprint, self.hops, self.points, best_first.shape, *(["remaining"] * self.remaining))
+        more = (*(["remaining"] * self.remaining), *([self.filter] * bool(self._filter)))
+        settings = (self.fingerprint, self.hops, self.points, best_first.shape, *more)
         key = sha256(json.dumps(settings).encode() + best_first.tobytes()).hexdigest()
         path = self.out / file_name("curves", _where(on)) / f"{key}.json"
         found = kept(path)
@@ -350,7 +382,14 @@ class Study:
         self.say(f"{what}: {status} {took:.1f} s")
 
     def _about(self, *parts: object) -> str:
-        asked = (self.hops, self.truncation, self.preset, self.quick, self.max_seconds)
+        asked = (
+            self.hops,
+            self.truncation,
+            self.preset,
+            self.quick,
+            self.max_seconds,
+            *([self.filter] * bool(self._filter)),
+        )
         settings = (self.fingerprint, repr(self.parameters), asked, parts)
         return sha256(json.dumps(settings, default=str).encode()).hexdigest()
 
@@ -403,6 +442,7 @@ def open_study(
     orders: int | None = None,
     on: str = "test",
     remaining: bool = False,
+    filter: str = "sgc",
     quiet: bool = False,
 ) -> Study:
     """The study of a public graph, with the paper's truncation ratios, or of your own graph, without truncation.
@@ -420,6 +460,8 @@ def open_study(
     - `on`: the graph that rankings are scored on, "test", "validation" or "choice". With "choice", every seed has a
       random split of its own, and rankings are scored on its choice nodes: see `pcwinter.graph.splits.choice_split`.
     - `remaining`: let the rows of scored nodes come from the remaining graph, see `Judge`.
+    - `filter`: how powers of the propagation are weighted, as in `value`; by the values, the baselines and the model
+      that scores rankings.
     - `quiet`: print nothing.
     """
     known = DATASETS.get(dataset)
@@ -437,6 +479,9 @@ def open_study(
         one_of("preset", preset, PRESETS)
         if head is not None:
             raise ValueError(f"preset={preset!r} includes the head, but head is {head!r}: leave one of them out")
+        if filter != "sgc":
+            raise ValueError(f"preset={preset!r} means the filter sgc, but filter is {filter!r}: leave one of them out")
+    filter_weights(filter, 2)
     head = one_of("head", head or "ridge", ("ridge", "softmax"))
     graph = load(dataset, data=data) if graph is None else graph
     check_remaining(graph, remaining)
@@ -453,6 +498,7 @@ def open_study(
         orders=None if orders is None else whole_number("orders", orders, 1),
         on=on,
         remaining=remaining,
+        filter=filter_name(filter),
         quiet=quiet,
     )
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
-from pcwinter._util.checks import number, one_of
+from pcwinter._util.checks import one_of
 from pcwinter.game.coalitions.acting import coefficients
 from pcwinter.game.coalitions.messages import carriers, message_weights
 from pcwinter.game.coalitions.records import LocalGraphs, local_graphs
@@ -16,6 +16,7 @@ from pcwinter.game.detail import Parts
 from pcwinter.game.metrics import LOG_LIKELIHOOD, TIE, Metric, class_ends, measure
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import ContributionTree
+from pcwinter.graph.filters import check_weights
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.propagation import normalized, propagate
 
@@ -79,7 +80,6 @@ class Problem:
 
 COALITIONS = ("induced", "messages")
 EMPTY = ("nothing", "constant")
-SMALLEST = 1e-9  # of the weights theta that are not 0; the largest is 1e9
 TINY = 1e-30  # message weights of graphs with weights are 0, or larger
 
 
@@ -154,22 +154,11 @@ def _refuse_tiny(weight: FloatArray, sends: BoolArray) -> None:
 
 def check_theta(hops: int, coalition: str, theta: Sequence[float]) -> tuple[float, ...]:
     """The weights of the powers of the propagation as a tuple of floats, after checking them."""
-    if not isinstance(theta, (Sequence, np.ndarray)) or isinstance(theta, str):
-        raise ValueError(f"theta is {theta!r}, expected a list of {hops + 1} numbers, for the powers 0 to {hops}")
-    if not len(theta):
+    if isinstance(theta, (Sequence, np.ndarray)) and not isinstance(theta, str) and not len(theta):
         return ()
     if coalition != "messages":
         raise ValueError(f"theta needs coalition='messages', but coalition is {coalition!r}: leave out theta")
-    if len(theta) != hops + 1:
-        raise ValueError(f"theta has {len(theta)} weights, expected {hops + 1}, for the powers 0 to {hops}")
-    weights = tuple(number("theta", weight, zero=True) for weight in theta)
-    if any(0 < weight < SMALLEST or weight > 1 / SMALLEST for weight in weights):
-        raise ValueError(
-            f"theta is {list(weights)}, expected weights that are 0 or from {SMALLEST:g} to {1 / SMALLEST:g}"
-        )
-    if not any(weights):
-        raise ValueError("theta has no weight above 0: give at least one")
-    return () if weights == (*[0.0] * hops, 1.0) else weights  # the default
+    return check_weights("theta", theta, hops)
 
 
 def _training_rows(local: LocalGraphs, features: Sparse, coefficient: FloatArray) -> Sparse:
