@@ -11,7 +11,7 @@ from scipy.special import log_softmax, softmax
 from scipy.stats import spearmanr
 
 import pcwinter as pw
-from oracles import dense_power, distances, make_graph, random_graph, validation_rows
+from oracles import distances, filtered, make_graph, random_graph, validation_rows
 from pcwinter._util.arrays import Sparse
 from pcwinter.baselines import influence_edges, influence_nodes
 from pcwinter.baselines.influence import PENALTY, fit, hessian, solve
@@ -37,19 +37,19 @@ GRAPHS = pytest.mark.parametrize("graph", graphs(), ids=["sparse", "dense"])
 class Twin:
     """The classifier with dense matrices: rows of the labelled nodes, weights by Newton's method, the whole Hessian."""
 
-    def __init__(self, graph: Graph, hops: int, penalty: float) -> None:
-        self.graph, self.hops, self.penalty = graph, hops, penalty
+    def __init__(self, graph: Graph, hops: int, penalty: float, theta: tuple[float, ...] = ()) -> None:
+        self.graph, self.theta, self.penalty = graph, theta or (*[0.0] * hops, 1.0), penalty
         self.labels, self.targets = graph.labels[graph.train], graph.labels[graph.val]
-        whole = (dense_power(graph.training.toarray(), hops) @ graph.features.toarray())[graph.train]
+        whole = (filtered(graph.training.toarray(), self.theta) @ graph.features.toarray())[graph.train]
         self.scale = np.mean(np.sum(whole**2, axis=1)) ** -0.5
         self.z = self.rows(graph.training.toarray())
-        self.z_val = self.with_bias(validation_rows(graph, hops))
+        self.z_val = self.with_bias(validation_rows(graph, hops, self.theta))
 
     def with_bias(self, rows: Floats) -> Floats:
         return np.hstack([rows * self.scale, np.ones((len(rows), 1))])
 
     def rows(self, training: Floats) -> Floats:
-        propagated = dense_power(training, self.hops) @ self.graph.features.toarray()
+        propagated = filtered(training, self.theta) @ self.graph.features.toarray()
         return self.with_bias(propagated[self.graph.train])
 
     def gradients(self, z: Floats, labels: Ints, w: Floats) -> Floats:
@@ -88,20 +88,28 @@ class Twin:
             yield self.rows(training), left
 
 
-def both(graph: Graph, hops: int, penalty: float = PENALTY) -> list[Ranking]:
-    return [influence(graph, hops=hops, penalty=penalty) for influence in (influence_nodes, influence_edges)]
+def both(graph: Graph, hops: int, penalty: float = PENALTY, filter: str | tuple[float, ...] = "sgc") -> list[Ranking]:
+    return [
+        influence(graph, hops=hops, filter=filter, penalty=penalty) for influence in (influence_nodes, influence_edges)
+    ]
 
 
-@HOPS
 @GRAPHS
-@pytest.mark.parametrize("penalty", [0.02, 1.0])
-def test_values_equal_the_formula_with_dense_matrices(hops: int, graph: Graph, penalty: float) -> None:
-    twin = Twin(graph, hops, penalty)
+@pytest.mark.parametrize(
+    ("hops", "penalty", "theta"),
+    [(hops, penalty, ()) for hops in (1, 2, 3, 4) for penalty in (0.02, 1.0)]
+    + [(hops, 0.1, tuple(np.linspace(0.3, 0.5, hops + 1))) for hops in (1, 2, 3)]
+    + [(2, 0.1, (0.4, 0.6, 0.0)), (2, 0.1, (1.0, 0.0, 0.0))],
+)
+def test_values_equal_the_formula_with_dense_matrices(
+    hops: int, graph: Graph, penalty: float, theta: tuple[float, ...]
+) -> None:
+    twin = Twin(graph, hops, penalty, theta)
     ones = np.ones(len(twin.z))
     w = twin.fit(twin.z, twin.labels, ones)
     s = np.linalg.solve(twin.hessian(twin.z, ones, w), twin.gradients(twin.z_val, twin.targets, w).mean(axis=0))
     before = twin.gradients(twin.z, twin.labels, w) @ s
-    nodes, edges = both(graph, hops, penalty)
+    nodes, edges = both(graph, hops, penalty, theta or "sgc")
     assert nodes.items.tolist() == near_nodes(graph, hops).tolist()
     assert len(edges.items) == graph.training.nnz // 2
     for ranking in (nodes, edges):

@@ -13,6 +13,7 @@ from pcwinter.experiments.study import PARTS
 from pcwinter.game import orders
 from pcwinter.game.problem import COALITIONS, EMPTY
 from pcwinter.graph.features import NORMALIZATIONS
+from pcwinter.graph.filters import FILTERS
 from pcwinter.values import PRESETS
 
 
@@ -24,6 +25,7 @@ def test_the_lists_of_the_command_line_are_those_of_the_library() -> None:
     assert choices.REMAINDERS == orders.REMAINDERS
     assert choices.COALITIONS == COALITIONS
     assert choices.EMPTY == EMPTY
+    assert choices.FILTERS == FILTERS
     assert set(choices.PRESETS) == set(PRESETS)
     assert choices.WHICH == WHICH
     assert choices.ON == ON

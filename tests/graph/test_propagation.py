@@ -27,5 +27,7 @@ def test_propagation_with_weights_and_direction(kind: str, theta: tuple[float, .
     rows = propagate(graph.training, graph.features, hops, theta, graph.scaling).toarray()
     np.testing.assert_allclose(rows, model_rows(graph, dense(graph), theta), atol=1e-12)
     some = propagate_to(graph.train, graph.training, graph.features, hops, theta, graph.scaling).toarray()
+    np.testing.assert_allclose(some, model_rows(graph, dense(graph), theta)[graph.train], atol=1e-12)
+    some = propagate_to(graph.train, graph.training, graph.features, hops, scaling=graph.scaling).toarray()
     last = model_rows(graph, dense(graph), (*[0.0] * hops, 1.0))
     np.testing.assert_allclose(some, last[graph.train], atol=1e-12)

@@ -12,7 +12,7 @@ from math import nan
 
 import numpy as np
 
-from pcwinter._util.checks import did_you_mean, number
+from pcwinter._util.checks import did_you_mean, either, number
 
 FILTERS = ("sgc", "appnp:ALPHA", "mean")
 SMALLEST = 1e-9  # of the weights theta that are not 0; the largest is 1e9
@@ -29,8 +29,7 @@ def filter_weights(filter: str | Sequence[float], hops: int) -> tuple[float, ...
         return (1 / (hops + 1),) * (hops + 1)
     if kind != "appnp":
         raise ValueError(
-            f"filter is {filter!r}, expected {', '.join(FILTERS[:-1])} or {FILTERS[-1]}"
-            f"{did_you_mean(kind, ('sgc', 'appnp', 'mean'))}"
+            f"filter is {filter!r}, expected {either(FILTERS)}{did_you_mean(kind, ('sgc', 'appnp', 'mean'))}"
         )
     try:
         alpha = float(parameter)
