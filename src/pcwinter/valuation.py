@@ -70,7 +70,8 @@ def value(
     - `coalition`: what a coalition is. "messages" (the default) weights the messages that have joined as the whole
       model does, so that everything is the model itself; "induced" (the paper's) propagates on the edges that joined.
     - `filter`: how the powers of the propagation are weighted, for "messages": "sgc" (the last power alone, the
-      default), "appnp:ALPHA" with the teleport probability ALPHA, such as "appnp:0.1", or "mean".
+      default), "appnp:ALPHA" with the teleport probability ALPHA, such as "appnp:0.1", or "mean". "hops" puts them side
+      by side, with rows that sum to 1 and without self-loops.
     - `theta`: any other weights of the powers 0 to `hops`, instead of `filter`.
     - `orders`: "dfs" (PC-Winter), "level", "precedence" or "free" (Shapley).
     - `truncation`: the share of children that join silently at each depth, such as (0.5, 0.7); none by default.
@@ -264,7 +265,7 @@ def prepare(
     began = time.perf_counter() if began is None else began
     stage("preparing the game")
     tree = contribution_tree(graph, request.hops, max_players=max_players)
-    asked = (str(request.coalition), request.powers, request.empty, calibration, stage)
+    asked = (str(request.coalition), request.powers, request.empty, request.filter == "hops", calibration, stage)
     game, head, calibration = graph_game(graph, tree, request.head or "ridge", request.metric, memory, *asked)
     sample = Sample(
         game,

@@ -92,7 +92,8 @@ class Request:
     def _check_filter(self, hops: int) -> None:
         if not isinstance(self.filter, str):
             raise ValueError(f"filter is {self.filter!r}, expected its name, such as 'mean': use theta for weights")
-        filter_weights(self.filter, hops)
+        if self.filter != "hops":
+            filter_weights(self.filter, hops)
         object.__setattr__(self, "filter", filter_name(self.filter))
         if self.filter != "sgc" and self.coalition != "messages":
             raise ValueError(
@@ -104,8 +105,8 @@ class Request:
 
     @property
     def powers(self) -> tuple[float, ...]:
-        """The weights of the powers of the propagation, or nothing for the last power alone."""
-        return filter_weights(self.filter, self.hops) or tuple(self.theta)
+        """The weights of the powers of the propagation, or nothing for the last power alone and for "hops"."""
+        return () if self.filter == "hops" else filter_weights(self.filter, self.hops) or tuple(self.theta)
 
     def of(self, graph: Graph) -> "Request":
         """The request for a graph: a preset means the paper's training settings for this graph."""

@@ -10,7 +10,7 @@ COALITIONS = ("induced", "messages")
 REMAINDERS = ("silent", "nobody")
 PRESETS = ("paper",)
 EMPTY = ("nothing", "constant")
-FILTERS = ("sgc", "appnp:ALPHA", "mean")
+FILTERS = ("sgc", "appnp:ALPHA", "mean", "hops")
 ORDERS = ("dfs", "level", "precedence", "free")
 FEATURES = ("row", "standard", "none")
 NORMALISATIONS = ("symmetric", "row")
@@ -45,7 +45,8 @@ filter_option = click.option(
     show_default=True,
     metavar="|".join(FILTERS),
     help="How the model weights the powers of the propagation: sgc takes the last one alone, appnp decreasing "
-    "weights with the teleport probability ALPHA, mean equal ones.",
+    "weights with the teleport probability ALPHA, mean equal ones. hops puts the powers side by side, "
+    "for values only.",
 )
 data_option = click.option(
     "--data", type=RUN, callback=at_home, help="Folder of the public graphs; default PCWINTER_DATA."

@@ -18,7 +18,7 @@ from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import ContributionTree
 from pcwinter.graph.filters import check_weights
 from pcwinter.graph.graph import Graph
-from pcwinter.graph.propagation import normalized, propagate
+from pcwinter.graph.propagation import PLAIN, normalized, powers, propagate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class Problem:
 
     tree: ContributionTree
     local: LocalGraphs
-    features: Sparse  # (n, d) of the whole graph
+    features: Sparse  # (n, d) of the whole graph; with blocks, one copy per depth, in the columns of its block
     labels: IntArray  # (t,) classes of the roots
     n_classes: int
     complete: Sparse  # (t, d) rows of the roots when all players have joined
@@ -89,11 +89,12 @@ def make_problem(
     coalition: str = "induced",
     theta: Sequence[float] = (),
     empty: str = "nothing",
+    blocks: bool = False,
 ) -> Problem:
     """The problem of a graph and its contribution tree, with validation nodes sorted by class.
 
     `coalition` is "induced" or "messages"; `theta` has the weights of the powers of the propagation, or nothing for
-    the last power alone. `empty` is "nothing" or "constant".
+    the last power alone. `empty` is "nothing" or "constant". With `blocks`, rows are the powers side by side.
     """
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
     if coalition == "induced" and (reason := refuses_induced(graph)):
@@ -102,12 +103,14 @@ def make_problem(
             f"self-loops of weight 1, but this graph {reason}: use coalition='messages'"
         )
     theta = check_theta(tree.hops, one_of("coalition", coalition, COALITIONS), theta)
+    if blocks:
+        return _side_by_side(graph, tree, val, one_of("empty", empty, EMPTY))
     if coalition == "messages":
-        powers = theta or (*[0.0] * tree.hops, 1.0)
+        every = theta or (*[0.0] * tree.hops, 1.0)
         step = normalized(graph.training, graph.scaling)
-        weight, reach = message_weights(tree, step, powers)
+        weight, reach = message_weights(tree, step, every)
         if refuses_induced(graph):
-            below = np.array([sum(powers[depth:]) for depth in range(tree.hops + 1)])
+            below = np.array([sum(every[depth:]) for depth in range(tree.hops + 1)])
             _refuse_tiny(weight, graph.self_loop * below[tree.depth] > 0)
         local, null = local_graphs(tree, weight, reach), ~carriers(tree, weight)
         complete = propagate(graph.training, graph.features, tree.hops, theta, graph.scaling)[graph.train]
@@ -129,6 +132,35 @@ def make_problem(
         targets=graph.labels[val],
         empty=one_of("empty", empty, EMPTY),
     )
+
+
+def _side_by_side(graph: Graph, tree: ContributionTree, val: IntArray, empty: str) -> Problem:
+    """The problem of the filter "hops": a player of depth k adds to block k, with its own weights and its own mean."""
+    hops, step = tree.hops, normalized(graph.training, PLAIN)
+    weight, _ = message_weights(tree, step, (1.0,) * (hops + 1))
+    _refuse_tiny(weight, np.ones_like(tree.null))
+    complete = [rows[graph.train] for rows in powers(graph.training, graph.features, hops)]
+    norms = np.array([np.sqrt(rows.multiply(rows).sum() / len(graph.train)) for rows in complete])
+    scales = 1 / np.where(norms > 0, norms, 1.0)
+    validation = [rows[val] for rows in powers(graph.validation, graph.features, hops)]
+    return Problem(
+        tree=tree,
+        local=local_graphs(tree, weight, block_size=graph.n_nodes),
+        features=sp.csr_array(sp.block_diag([graph.features * scale for scale in scales])),
+        labels=graph.labels[graph.train],
+        n_classes=graph.n_classes,
+        complete=_scaled(complete, scales),
+        null=~carriers(tree, weight),
+        step=step,
+        even=False,
+        rows=_scaled(validation, scales),
+        targets=graph.labels[val],
+        empty=empty,
+    )
+
+
+def _scaled(blocks: list[Sparse], scales: FloatArray) -> Sparse:
+    return sp.csr_array(sp.hstack([rows * scale for rows, scale in zip(blocks, scales, strict=True)]))
 
 
 def refuses_induced(graph: Graph) -> str:

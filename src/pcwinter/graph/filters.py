@@ -5,6 +5,9 @@ The rows of a model are sum over j of theta_j S^j X, 0 <= j <= K. The filters ar
     sgc            theta_K = 1, all others 0
     appnp:ALPHA    theta_j = ALPHA (1 - ALPHA)^j for j < K, theta_K = (1 - ALPHA)^K
     mean           theta_j = 1 / (K + 1)
+
+The filter "hops" is no sum. Its rows are the blocks X, A X, ..., A^K X side by side, where A is the adjacency with rows
+that sum to 1 and without self-loops.
 """
 
 from collections.abc import Sequence
@@ -14,7 +17,8 @@ import numpy as np
 
 from pcwinter._util.checks import did_you_mean, either, number
 
-FILTERS = ("sgc", "appnp:ALPHA", "mean")
+SUMS = ("sgc", "appnp:ALPHA", "mean")
+FILTERS = (*SUMS, "hops")
 SMALLEST = 1e-9  # of the weights theta that are not 0; the largest is 1e9
 
 
@@ -27,9 +31,11 @@ def filter_weights(filter: str | Sequence[float], hops: int) -> tuple[float, ...
         return ()
     if filter == "mean":
         return (1 / (hops + 1),) * (hops + 1)
+    if filter == "hops":
+        raise ValueError(f"filter is 'hops', which only the message game has: choose {either(SUMS)}")
     if kind != "appnp":
         raise ValueError(
-            f"filter is {filter!r}, expected {either(FILTERS)}{did_you_mean(kind, ('sgc', 'appnp', 'mean'))}"
+            f"filter is {filter!r}, expected {either(FILTERS)}{did_you_mean(kind, ('sgc', 'appnp', 'mean', 'hops'))}"
         )
     try:
         alpha = float(parameter)

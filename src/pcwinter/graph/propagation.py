@@ -23,6 +23,7 @@ class Scaling(NamedTuple):
 
 
 USUAL = Scaling()
+PLAIN = Scaling("row", 0.0)
 
 
 def propagate(
@@ -58,6 +59,14 @@ def propagate_to(
     for _ in range(hops - 1):
         reached = reached @ step
     return sp.csr_array(reached @ features)
+
+
+def powers(adjacency: Sparse, features: Sparse, hops: int) -> list[Sparse]:
+    """X, A X, ..., A^hops X, each (n, d), where the rows of A sum to 1, or to 0, and A has no self-loops."""
+    step, rows = normalized(adjacency, PLAIN), [features]
+    for _ in range(hops):
+        rows.append(sp.csr_array(step @ rows[-1]))
+    return rows
 
 
 def normalized(adjacency: Sparse, scaling: Scaling = USUAL) -> Sparse:

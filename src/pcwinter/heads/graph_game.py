@@ -25,6 +25,7 @@ def graph_game(
     coalition: str = "messages",
     theta: Sequence[float] = (),
     empty: str = "nothing",
+    blocks: bool = False,
     calibration: Calibration | None = None,
     stage: Callable[[str], object] | None = None,
 ) -> tuple[GraphGame, str, Calibration | None]:
@@ -33,13 +34,13 @@ def graph_game(
     `graph` is the graph and `tree` its contribution tree. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`;
     missing parameters are calibrated, or taken from `calibration`, an earlier one. `metric` is a name in METRICS.
     `memory` limits the memory of a ridge walk, in bytes; None sets no limit. `coalition` is "induced" or "messages",
-    and `theta` and `empty` are as in `value`. `stage` is called with "calibrating" if the head is calibrated, before
-    that.
+    `theta` and `empty` are as in `value`, and `blocks` is for the filter "hops". `stage` is called with "calibrating"
+    if the head is calibrated, before that.
     """
     check_graph(graph)
     check_tree(tree)
     chosen, used = find_metric(metric), check_head(head)
-    problem = make_problem(graph, tree, coalition, theta, empty)
+    problem = make_problem(graph, tree, coalition, theta, empty, blocks)
     if not complete(used, chosen):
         if calibration is None:
             if stage is not None:
