@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_softmax, softmax
 
-from oracles import dense_power, validation_rows
+from oracles import filtered, validation_rows
 from pcwinter.graph.graph import Graph
 
 Floats = npt.NDArray[np.float64]
@@ -16,19 +16,19 @@ Ints = npt.NDArray[np.int64]
 class Twin:
     """The classifier with dense matrices: rows of the labelled nodes, weights by Newton's method, the whole Hessian."""
 
-    def __init__(self, graph: Graph, hops: int, penalty: float) -> None:
-        self.graph, self.hops, self.penalty = graph, hops, penalty
+    def __init__(self, graph: Graph, hops: int, penalty: float, theta: tuple[float, ...] = ()) -> None:
+        self.graph, self.theta, self.penalty = graph, theta or (*[0.0] * hops, 1.0), penalty
         self.labels, self.targets = graph.labels[graph.train], graph.labels[graph.val]
-        whole = (dense_power(graph.training.toarray(), hops) @ graph.features.toarray())[graph.train]
+        whole = (filtered(graph.training.toarray(), self.theta) @ graph.features.toarray())[graph.train]
         self.scale = np.mean(np.sum(whole**2, axis=1)) ** -0.5
         self.z = self.rows(graph.training.toarray())
-        self.z_val = self.with_bias(validation_rows(graph, hops))
+        self.z_val = self.with_bias(validation_rows(graph, hops, self.theta))
 
     def with_bias(self, rows: Floats) -> Floats:
         return np.hstack([rows * self.scale, np.ones((len(rows), 1))])
 
     def rows(self, training: Floats) -> Floats:
-        propagated = dense_power(training, self.hops) @ self.graph.features.toarray()
+        propagated = filtered(training, self.theta) @ self.graph.features.toarray()
         return self.with_bias(propagated[self.graph.train])
 
     def gradients(self, z: Floats, labels: Ints, w: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from metric_oracle import balanced, empty_of, learnt, utility_of
-from oracles import dense_power, make_graph, ridge_fit, validation_rows
+from oracles import filtered, make_graph, ridge_fit, validation_rows
 from pcwinter.baselines.ranking import Ranking, near_nodes
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.ridge.head import Ridge
@@ -21,26 +21,36 @@ RIDGE = Ridge(0.7, 0.8, 0.4)
 TINY = make_graph([(0, 2), (0, 3), (1, 3), (3, 4), (2, 4)], [0, 1], n=6, n_val=20)  # five players; 5 is out of reach
 
 
-def induced_rows(graph: Graph, hops: int, members: Mask, training: Floats | None = None) -> Floats:
+def induced_rows(
+    graph: Graph, hops: int, members: Mask, training: Floats | None = None, theta: tuple[float, ...] = ()
+) -> Floats:
     """(labelled members, f) rows of the subgraph that the members, a mask of all nodes, induce."""
     full = graph.training.toarray() if training is None else training
-    propagated = dense_power(full * np.outer(members, members), hops) @ graph.features.toarray()
+    powers = theta or (*[0.0] * hops, 1.0)
+    propagated = filtered(full * np.outer(members, members), powers) @ graph.features.toarray()
     return np.asarray(propagated[graph.train[members[graph.train]]])
 
 
 def induced_scores(
-    graph: Graph, hops: int, members: Mask, head: Ridge | Softmax, whole: Mask, training: Floats | None = None
+    graph: Graph,
+    hops: int,
+    members: Mask,
+    head: Ridge | Softmax,
+    whole: Mask,
+    training: Floats | None = None,
+    theta: tuple[float, ...] = (),
 ) -> Floats:
     """(v, c) scores of the members; ridge scales by the rows of `whole` in the whole training graph."""
-    rows = induced_rows(graph, hops, members, training)
+    rows = induced_rows(graph, hops, members, training, theta)
     known = graph.train[members[graph.train]]
-    z, weights = validation_rows(graph, hops), balanced(graph, known) if head.class_weight else np.ones(len(known))
+    z = validation_rows(graph, hops, theta)
+    weights = balanced(graph, known) if head.class_weight else np.ones(len(known))
     if isinstance(head, Softmax):
         matrix, bias = torch_loop(sp.csr_array(rows), graph.labels[known], graph.n_classes, head, weights)
         return np.asarray(z @ matrix + bias)
     assert head.penalty is not None
     assert head.bias is not None
-    scale = np.mean(np.sum(induced_rows(graph, hops, whole) ** 2, axis=1)) ** -0.5
+    scale = np.mean(np.sum(induced_rows(graph, hops, whole, theta=theta) ** 2, axis=1)) ** -0.5
     return ridge_fit(rows, learnt(graph, known), z, head.penalty, head.bias, scale, weights)
 
 
@@ -52,11 +62,12 @@ def induced_utility(
     metric: str,
     whole: Mask,
     training: Floats | None = None,
+    theta: tuple[float, ...] = (),
 ) -> float:
     """Utility of a mask of all nodes, in plain numbers."""
     if not members[graph.train].any():
         return empty_of(graph, metric)
-    scores = induced_scores(graph, hops, members, head, whole, training)
+    scores = induced_scores(graph, hops, members, head, whole, training, theta)
     temperature = (head.temperature if isinstance(head, Ridge) else None) or 1.0
     return utility_of(graph, scores, metric, temperature)
 

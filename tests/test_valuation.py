@@ -49,6 +49,16 @@ def test_estimates_agree_with_enumeration(family: str, hops: int, metric: str) -
 
 
 @quiet
+def test_a_filter_is_a_name_for_weights() -> None:
+    for name, theta in {"appnp:0.2": (0.2, 0.16, 0.64), "mean": (1 / 3, 1 / 3, 1 / 3), "sgc": (0, 0, 1)}.items():
+        named = pw.exact_value(EXACT[2], head=RIDGE, filter=name, metric="log-likelihood")
+        given = pw.exact_value(EXACT[2], head=RIDGE, theta=theta, metric="log-likelihood")
+        np.testing.assert_allclose(named.players()["value"], given.players()["value"], atol=1e-12)
+    with pytest.raises(ValueError, match="use theta for weights"):
+        pw.value(EXACT[2], filter=(0, 0, 1))  # type: ignore[arg-type]
+
+
+@quiet
 @pytest.mark.parametrize("head", [RIDGE, pw.Softmax(learning_rate=0.1, epochs=10)], ids=["ridge", "softmax"])
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("hops", [1, 2, 3])

@@ -40,6 +40,7 @@ def value(
     head: str | Ridge | Softmax | None = None,
     metric: str | None = None,
     coalition: str | None = None,
+    filter: str = "sgc",
     theta: Sequence[float] = (),
     orders: str = "dfs",
     truncation: Truncation = (),
@@ -70,7 +71,10 @@ def value(
       among the validation nodes.
     - `coalition`: what a coalition is. "messages" (the default) weights the messages that have joined as the whole
       model does, so that everything is the model itself; "induced" (the paper's) propagates on the edges that joined.
-    - `theta`: weights of the powers 0 to `hops` of the propagation, for "messages"; by default the last power alone.
+    - `filter`: how the powers of the propagation are weighted, for "messages": "sgc" (the last power alone, the
+      default), "appnp:ALPHA" with the teleport probability ALPHA, such as "appnp:0.1", or "mean". "hops" puts them side
+      by side, with rows that sum to 1 and without self-loops.
+    - `theta`: any other weights of the powers 0 to `hops`, instead of `filter`.
     - `orders`: "dfs" (PC-Winter), "level", "precedence" or "free" (Shapley).
     - `truncation`: the share of children that join silently at each depth, such as (0.5, 0.7); none by default.
     - `remainder`: who gets what silent players change, they themselves ("silent", the default) or "nobody" (the paper).
@@ -102,6 +106,7 @@ def value(
         head=head,
         metric=metric_of(graph, metric, preset),
         coalition=coalition,
+        filter=filter,
         theta=theta,
         orders=orders,
         truncation=truncation,
@@ -133,6 +138,7 @@ def exact_value(
     head: str | Ridge | Softmax | None = None,
     metric: str | None = None,
     coalition: str | None = None,
+    filter: str = "sgc",
     theta: Sequence[float] = (),
     orders: str = "dfs",
     truncation: Truncation = (),
@@ -151,6 +157,7 @@ def exact_value(
         head=head,
         metric=metric_of(graph, metric, preset),
         coalition=coalition,
+        filter=filter,
         theta=theta,
         orders=orders,
         truncation=truncation,
@@ -260,7 +267,7 @@ def prepare(
     began = time.perf_counter() if began is None else began
     stage("preparing the game")
     tree = contribution_tree(graph, request.hops, max_players=max_players)
-    asked = (str(request.coalition), request.theta, request.empty, calibration, stage)
+    asked = (str(request.coalition), request.powers, request.empty, request.filter == "hops", calibration, stage)
     game, head, calibration = graph_game(graph, tree, request.head or "ridge", request.metric, memory, *asked)
     sample = Sample(
         game,

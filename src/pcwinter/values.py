@@ -13,6 +13,7 @@ from pcwinter.game.metrics import find_metric, usual_metric
 from pcwinter.game.orders import REMAINDERS, Truncation, check_truncation
 from pcwinter.game.problem import COALITIONS, EMPTY, check_theta
 from pcwinter.game.tree import ContributionTree
+from pcwinter.graph.filters import filter_name, filter_weights
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.calibration import Calibration
 from pcwinter.heads.graph_game import check_head
@@ -46,6 +47,7 @@ class Request:
     head: str | Ridge | Softmax | None = None
     metric: str | None = None
     coalition: str | None = None
+    filter: str = "sgc"
     theta: Sequence[float] = ()
     orders: str = "dfs"
     truncation: Truncation = ()
@@ -72,6 +74,7 @@ class Request:
         one_of("remainder", self.remainder, REMAINDERS)
         one_of("empty", self.empty, EMPTY)
         object.__setattr__(self, "theta", check_theta(hops, coalition, self.theta))
+        self._check_filter(hops)
         metric = find_metric(self.metric)
         object.__setattr__(self, "seed", whole_number("seed", self.seed, 0))
         bootstrap = whole_number("bootstrap", self.bootstrap, 0)
@@ -86,6 +89,25 @@ class Request:
         object.__setattr__(self, "bootstrap", bootstrap)
         object.__setattr__(self, "truncation", check_truncation(hops, self.orders, self.truncation))
 
+    def _check_filter(self, hops: int) -> None:
+        if not isinstance(self.filter, str):
+            raise ValueError(f"filter is {self.filter!r}, expected its name, such as 'mean': use theta for weights")
+        if self.filter != "hops":
+            filter_weights(self.filter, hops)
+        object.__setattr__(self, "filter", filter_name(self.filter))
+        if self.filter != "sgc" and self.coalition != "messages":
+            raise ValueError(
+                f"filter={self.filter!r} needs coalition='messages', but coalition is {self.coalition!r}, which is "
+                "defined for the filter sgc: leave out filter"
+            )
+        if self.filter != "sgc" and self.theta:
+            raise ValueError(f"filter={self.filter!r} and theta both weight the powers: leave one of them out")
+
+    @property
+    def powers(self) -> tuple[float, ...]:
+        """The weights of the powers of the propagation, or nothing for the last power alone and for "hops"."""
+        return () if self.filter == "hops" else filter_weights(self.filter, self.hops) or tuple(self.theta)
+
     def of(self, graph: Graph) -> "Request":
         """The request for a graph: a preset means the paper's training settings for this graph."""
         return self if self.preset is None else replace(self, preset=None, head=softmax_for(graph))
@@ -99,6 +121,7 @@ class Request:
             "hops": self.hops,
             "metric": self.metric,
             "coalition": self.coalition,
+            **({"filter": self.filter} if self.filter != "sgc" else {}),
             **({"theta": list(self.theta)} if self.theta else {}),
             "orders": self.orders,
             "truncation": list(self.truncation),
@@ -212,7 +235,7 @@ class Values:
 
     def __repr__(self) -> str:
         done = self.estimate.tally
-        game = game_name(str(self.request.coalition), self.request.theta)
+        game = game_name(str(self.request.coalition), self.request.theta, self.request.filter)
         lines = [
             f"Values of {count(len(self.tree.nodes), 'node')} and {count(len(self.tree.edges), 'edge')} "
             f"({count(self.tree.n_players, 'player')}, {game}, {self.head})",
@@ -233,9 +256,10 @@ def metric_of(graph: object, metric: str | None, preset: str | None) -> str | No
     return usual if metric is None and preset is None else metric
 
 
-def game_name(coalition: str, theta: Sequence[float]) -> str:
+def game_name(coalition: str, theta: Sequence[float], filter: str = "sgc") -> str:
     """The game in a few words."""
     name = {"induced": "induced game", "messages": "message game"}[coalition]
+    name += f" with filter {filter}" if filter != "sgc" else ""
     return f"{name} with theta {', '.join(f'{weight:g}' for weight in theta)}" if theta else name
 
 

@@ -35,24 +35,34 @@ def graphs() -> list[Graph]:
 GRAPHS = pytest.mark.parametrize("graph", graphs(), ids=["sparse", "dense"])
 
 
-def both(graph: Graph, hops: int, penalty: float = PENALTY, weighted: str | None = None) -> list[Ranking]:
-    options: dict[str, Any] = {"hops": hops, "penalty": penalty, "class_weight": weighted}
+def both(
+    graph: Graph,
+    hops: int,
+    penalty: float = PENALTY,
+    weighted: str | None = None,
+    filter: str | tuple[float, ...] = "sgc",
+) -> list[Ranking]:
+    options: dict[str, Any] = {"hops": hops, "filter": filter, "penalty": penalty, "class_weight": weighted}
     return [influence(graph, **options) for influence in (influence_nodes, influence_edges)]
 
 
-@HOPS
 @GRAPHS
-@pytest.mark.parametrize(("penalty", "weighted"), [(0.02, None), (1.0, None), (0.1, "balanced")])
+@pytest.mark.parametrize(
+    ("hops", "penalty", "weighted", "theta"),
+    [(hops, penalty, None, ()) for hops in (1, 2, 3, 4) for penalty in (0.02, 1.0)]
+    + [(hops, 0.1, None, tuple(np.linspace(0.3, 0.5, hops + 1))) for hops in (1, 2, 3)]
+    + [(2, 0.1, None, (0.4, 0.6, 0.0)), (2, 0.1, None, (1.0, 0.0, 0.0)), (2, 0.1, "balanced", ())],
+)
 def test_values_equal_the_formula_with_dense_matrices(
-    hops: int, graph: Graph, penalty: float, weighted: str | None
+    hops: int, graph: Graph, penalty: float, weighted: str | None, theta: tuple[float, ...]
 ) -> None:
     graph = lopsided(graph) if weighted else graph
-    twin = Twin(graph, hops, penalty)
+    twin = Twin(graph, hops, penalty, theta)
     share = balanced(graph, graph.train) if weighted else np.ones(len(twin.z))
     w = twin.fit(twin.z, twin.labels, share)
     s = np.linalg.solve(twin.hessian(twin.z, share, w), twin.gradients(twin.z_val, twin.targets, w).mean(axis=0))
     before = share * (twin.gradients(twin.z, twin.labels, w) @ s)
-    nodes, edges = both(graph, hops, penalty, weighted)
+    nodes, edges = both(graph, hops, penalty, weighted, theta or "sgc")
     assert nodes.items.tolist() == near_nodes(graph, hops).tolist()
     assert len(edges.items) == graph.training.nnz // 2
     for ranking in (nodes, edges):

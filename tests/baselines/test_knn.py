@@ -10,7 +10,7 @@ import pytest
 
 from metric_oracle import with_numbers
 from node_game_oracle import TINY
-from oracles import dense_power, random_graph, validation_rows
+from oracles import filtered, random_graph, validation_rows
 from pcwinter import baselines
 from pcwinter.baselines.knn import knn_values
 
@@ -39,13 +39,15 @@ def test_knn_values_equal_enumeration(k: int, n: int) -> None:
         np.testing.assert_allclose(line, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("k", [1, 3, 9])
-def test_knn_shapley_of_a_graph(k: int) -> None:
+@pytest.mark.parametrize(("k", "filter"), [(1, "sgc"), (3, "sgc"), (9, "sgc"), (3, "mean"), (2, [0.5, 0.1, 0.4])])
+def test_knn_shapley_of_a_graph(k: int, filter: str | list[float]) -> None:
     graph = random_graph(4, n=12, n_train=5, n_val=8, n_classes=3)
-    ranking = baselines.knn_shapley(graph, k=k)
-    rows = (dense_power(graph.training.toarray(), 2) @ graph.features.toarray())[graph.train]
+    ranking = baselines.knn_shapley(graph, filter=filter, k=k)
+    known: dict[str, list[float]] = {"sgc": [0, 0, 1], "mean": [1 / 3, 1 / 3, 1 / 3]}
+    theta = known[filter] if isinstance(filter, str) else filter
+    rows = (filtered(graph.training.toarray(), theta) @ graph.features.toarray())[graph.train]
     expected = np.zeros(5)
-    for z, target in zip(validation_rows(graph, 2), graph.labels[graph.val], strict=True):
+    for z, target in zip(validation_rows(graph, 2, theta), graph.labels[graph.val], strict=True):
         near = np.argsort(np.linalg.norm(rows - z, axis=1)).tolist()
         right = graph.labels[graph.train] == target
 

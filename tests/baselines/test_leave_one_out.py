@@ -87,6 +87,22 @@ def test_edges(head: Ridge | Softmax, hops: int, graph: Graph, metric: str) -> N
 
 
 @HEADS
+@pytest.mark.parametrize("theta", [(0.4, 0.6), (0.2, 0.3, 0.5)])
+def test_other_filters(head: Ridge | Softmax, theta: tuple[float, ...]) -> None:
+    graph, hops, metric = graphs()[1], len(theta) - 1, "log-likelihood"
+    whole = everybody(graph)
+    full = induced_utility(graph, hops, whole, head, metric, whole, theta=theta)
+    nodes = leave_one_out_nodes(graph, head, hops=hops, filter=theta, metric=metric)
+    for node, value in zip(nodes.items.tolist(), nodes.value.tolist(), strict=True):
+        left = induced_utility(graph, hops, without_node(graph, node), head, metric, whole, theta=theta)
+        assert value == pytest.approx(full - left, abs=1e-8)
+    edges = leave_one_out_edges(graph, head, hops=hops, filter=theta, metric=metric)
+    for (u, v), value in zip(edges.items.tolist(), edges.value.tolist(), strict=True):
+        left = induced_utility(graph, hops, whole, head, metric, whole, without_edge(graph, u, v), theta)
+        assert value == pytest.approx(full - left, abs=1e-8)
+
+
+@HEADS
 @HOPS
 def test_edges_out_of_reach_are_worth_nothing(hops: int, head: Ridge | Softmax) -> None:
     path = make_graph([(k, k + 1) for k in range(9)], [0, 10], n=11)  # node 10 has no edge

@@ -68,6 +68,39 @@ def test_every_prefix_equals_the_definition(hops: int, metric: str, seed: int) -
     assert len(np.unique(utility)) > 1 or metric == "f1:1"  # no node may be predicted to be of class 1
 
 
+@pytest.mark.parametrize("head", [RIDGE, RECIPE], ids=["ridge", "softmax"])
+@pytest.mark.parametrize("theta", [(0.4, 0.6), (0.2, 0.3, 0.5), (0.5, 0.5, 0.0)])
+def test_other_filters(head: Ridge | Softmax, theta: tuple[float, ...]) -> None:
+    graph, hops = random_graph(7, n=12, probability=0.15, n_train=4, n_classes=3, n_val=25), len(theta) - 1
+    game = node_game(graph, head, hops=hops, filter=theta, metric="log-likelihood")
+    whole = mask_of(graph, game.nodes)
+    order = some_order(game, 0)
+    utility = game.walk(order).utility
+    for k in range(game.n_players):
+        coalition = prefix(order.players, k)
+        members = mask_of(graph, game.nodes[coalition])
+        expected = induced_utility(graph, hops, members, head, "log-likelihood", whole, theta=theta)
+        assert utility[k] == pytest.approx(expected, abs=1e-9)
+        assert game.utility(coalition) == pytest.approx(expected, abs=1e-9)
+
+
+def test_sampled_baselines_take_the_filter() -> None:
+    graph = random_graph(3)
+    for shapley in (baselines.data_shapley, baselines.beta_shapley):
+        values = [
+            shapley(graph, RIDGE, stopping.permutations(10), filter=filter, metric="log-likelihood").value
+            for filter in ("mean", (1 / 3, 1 / 3, 1 / 3), "sgc")
+        ]
+        np.testing.assert_allclose(values[0], values[1], atol=1e-12)
+        assert np.abs(values[0] - values[2]).max() > 1e-4
+    named, given, plain = (
+        baselines.data_banzhaf(graph, RIDGE, samples=30, filter=filter, metric="log-likelihood").value
+        for filter in ("appnp:0.5", (0.5, 0.25, 0.25), "sgc")
+    )
+    np.testing.assert_allclose(named, given, atol=1e-12)
+    assert np.abs(named - plain).max() > 1e-4
+
+
 @pytest.mark.parametrize("hops", [1, 2, 3])
 def test_players_are_the_nodes_within_reach(hops: int) -> None:
     path = make_graph([(k, k + 1) for k in range(6)], [0, 7], n=8)

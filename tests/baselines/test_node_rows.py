@@ -120,6 +120,7 @@ class AnyTwin(Twin):
 
     def __init__(self, graph: Graph, hops: int, penalty: float) -> None:
         super().__init__(graph, hops, penalty)
+        self.hops = hops
         self.scale = scale_of(graph, hops, dense(graph))
         self.z = self.rows(dense(graph))
         self.z_val = self.with_bias(model_rows(graph, dense(graph, "validation"), last(hops))[graph.val])

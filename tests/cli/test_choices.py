@@ -13,6 +13,7 @@ from pcwinter.experiments.study import PARTS
 from pcwinter.game import orders
 from pcwinter.game.problem import COALITIONS, EMPTY
 from pcwinter.graph.features import NORMALIZATIONS
+from pcwinter.graph.filters import FILTERS
 from pcwinter.graph.graph import SETTINGS
 from pcwinter.graph.propagation import NORMALISATIONS
 from pcwinter.values import PRESETS
@@ -26,6 +27,7 @@ def test_the_lists_of_the_command_line_are_those_of_the_library() -> None:
     assert choices.REMAINDERS == orders.REMAINDERS
     assert choices.COALITIONS == COALITIONS
     assert choices.EMPTY == EMPTY
+    assert choices.FILTERS == FILTERS
     assert set(choices.PRESETS) == set(PRESETS)
     assert choices.NORMALISATIONS == NORMALISATIONS
     assert choices.SETTINGS == SETTINGS

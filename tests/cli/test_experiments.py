@@ -36,6 +36,7 @@ def test_the_commands(tmp_path: Path) -> None:
     refused(call("reproduce", "counts", "--dataset", "demo", "--max-seconds", "nan"), "--max-seconds is nan")
     for option in (("--head", "softmax"), ("--max-seconds", 3), ("--on", "validation"), ("--on", "choice")):
         refused(call("reproduce", "counts", "--dataset", "demo", *option), "leave it out")
+    refused(call("reproduce", "counts", "--dataset", "demo", "--filter", "mean"), "--filter mean has no effect on")
 
 
 def split_off(folder: Path, n: int) -> None:

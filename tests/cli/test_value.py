@@ -252,6 +252,22 @@ def test_a_message_run_goes_on_as_one(folder: Path, tmp_path: Path) -> None:
     )
 
 
+def test_a_filter_is_recorded_and_shown(folder: Path, tmp_path: Path) -> None:
+    common = ["value", folder, *FAST, "--coalition", "messages", "--permutations", 10]
+    done = call(*common, "--filter", "appnp:0.10", "--out", tmp_path / "appnp")
+    assert done.returncode == 0, done.stderr
+    assert "message game with filter appnp:0.1, ridge" in done.stdout
+    assert json.loads((tmp_path / "appnp" / "run.json").read_text())["asked"]["filter"] == "appnp:0.1"
+    assert call(*common, "--theta", "0.1,0.09,0.81", "--out", tmp_path / "theta").returncode == 0
+    weights = files(tmp_path / "theta")
+    assert files(tmp_path / "appnp")["nodes.csv"] == weights["nodes.csv"]
+    again = call(*common, "--filter", "appnp:0.1", "--out", tmp_path / "appnp", "--resume")
+    assert again.returncode == 0, again.stderr
+    refused(call(*common, "--out", tmp_path / "appnp", "--resume"), "--filter is appnp:0.1 there and not given here")
+    shown = call("compare", tmp_path / "appnp", tmp_path / "theta").stdout
+    assert "filter: appnp:0.1 in A, sgc in B" in shown
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -297,6 +313,11 @@ def test_a_message_run_goes_on_as_one(folder: Path, tmp_path: Path) -> None:
             "--coalition messages --theta 1e308,0,1",
             "--theta is [1e+308, 0.0, 1.0], expected weights that are 0 or from",
         ),
+        ("--filter gcn", "--filter is 'gcn', expected sgc, appnp:ALPHA or mean"),
+        ("--filter appnp:2", "--filter is 'appnp:2', expected appnp:ALPHA with ALPHA between 0 and 1"),
+        ("--filter mean --coalition induced", "--filter mean needs --coalition messages"),
+        ("--filter mean --preset paper", "--filter mean needs --coalition messages, but --coalition is 'induced'"),
+        ("--filter mean --coalition messages --theta 0,0.5,0.5", "leave one of them out"),
         ("--preset paper --head ridge", "--preset paper means --head softmax, but --head is 'ridge'"),
         ("--preset paper --epochs 5", "--epochs contradicts --preset paper: leave one of them out"),
         ("--preset paper --penalty 3", "--penalty contradicts --preset paper: leave one of them out"),

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from any_graph import ANY_KIND, any_graph, dense, model_rows
 from metric_oracle import balanced, learnt, lopsided, utility_of, with_numbers
-from oracles import dense_power, random_graph, ridge_fit, validation_rows
+from oracles import dense_power, filtered, random_graph, ridge_fit, validation_rows
 from pcwinter.baselines.ranking import all_edges
 from pcwinter.experiments.curves import judged as judged_curve
 from pcwinter.experiments.judge import Judge, judge, judging_head
@@ -45,13 +45,20 @@ def build(edges: list[tuple[int, int]], train: npt.NDArray[np.int64]) -> Graph:
     return Graph(edges, features, labels, train=train, val=val, test=test, n_classes=3, name="toy")
 
 
-def expected(graph: Graph, hops: int, training: Floats | None = None, recipe: Softmax = RECIPE) -> float:
+def expected(
+    graph: Graph,
+    hops: int,
+    training: Floats | None = None,
+    recipe: Softmax = RECIPE,
+    theta: tuple[float, ...] = (),
+) -> float:
     """Test accuracy, dense and with PyTorch."""
     features = graph.features.toarray()
     adjacency = graph.training.toarray() if training is None else training
-    rows = (dense_power(adjacency, hops) @ features)[graph.train]
+    powers = theta or (*[0.0] * hops, 1.0)
+    rows = (filtered(adjacency, powers) @ features)[graph.train]
     weights, bias = torch_loop(sp.csr_array(rows), graph.labels[graph.train], graph.n_classes, recipe)
-    scores = (dense_power(graph.testing.toarray(), hops) @ features)[graph.test] @ weights + bias
+    scores = (filtered(graph.testing.toarray(), powers) @ features)[graph.test] @ weights + bias
     return float(np.mean(np.round(scores, 9).argmax(axis=1) == graph.labels[graph.test]))
 
 
@@ -62,6 +69,17 @@ def test_the_whole_graph(hops: int) -> None:
     assert judge(graph, hops=hops) == Judge(graph, hops=hops).score() == whole
     assert Judge(graph, hops=hops).score(keep=np.ones(TOTAL, dtype=np.bool_)) == whole
     assert whole > 0.4
+
+
+def test_other_filters() -> None:
+    graph = build(edges_of(0), np.arange(N_TRAIN))
+    seen = {expected(graph, 2)}
+    for filter, theta in {"appnp:0.6": (0.6, 0.24, 0.16), "mean": (1 / 3, 1 / 3, 1 / 3)}.items():
+        accuracy = judge(graph, filter=filter)
+        assert accuracy == Judge(graph, filter=theta).accuracy() == expected(graph, 2, theta=theta)
+        assert Judge(graph, filter=filter).accuracy(keep=np.ones(TOTAL, dtype=np.bool_)) == accuracy
+        seen.add(accuracy)
+    assert len(seen) > 1
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])

@@ -54,6 +54,28 @@ def test_a_signal_in_the_last_block_ends_the_study(
 
 
 @quiet
+def test_a_filter_is_that_of_values_baselines_and_judge(tmp_path: Path) -> None:
+    graph = random_graph(3)
+    plain = open_study("tiny", tmp_path, graph=graph, quick=True, on="validation", quiet=True)
+    study = open_study("tiny", tmp_path, graph=graph, quick=True, filter="appnp:0.30", on="validation", quiet=True)
+    assert study.title("add-edges") == "tiny add-edges appnp:0.3 on validation"
+    assert study.values(0).request.filter == "appnp:0.3"
+    theta = (0.3, 0.21, 0.49)
+    assert study.judges["validation"].theta == pytest.approx(theta)
+    for method in ("leave-one-out", "leave-one-out edges", "influence", "influence edges"):
+        other = plain.baseline(method, 0)
+        assert study.baseline(method, 0).items.tolist() == other.items.tolist()
+    expected = pw.baselines.influence_nodes(graph, filter=theta)
+    np.testing.assert_allclose(study.baseline("influence", 0).value, expected.value, atol=1e-12)
+    assert np.abs(plain.baseline("influence", 0).value - expected.value).max() > 1e-4
+    assert study.data_shapley(0).orders == QUICK
+    with pytest.raises(ValueError, match="preset='paper' means the filter sgc"):
+        open_study("tiny", tmp_path, graph=graph, preset="paper", filter="mean")
+    with pytest.raises(ValueError, match="filter is 'x', expected sgc"):
+        open_study("tiny", tmp_path, graph=graph, filter="x")
+
+
+@quiet
 def test_a_budget_in_seconds_gives_a_short_name(tmp_path: Path) -> None:
     study = Study("tiny", random_graph(3), tmp_path, quiet=True)
     first = study.data_shapley(0, time_limit=0.1117307519998576)

@@ -1,6 +1,7 @@
 """Graph -> Ranking: Data Banzhaf, estimated from random coalitions that all nodes share."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +27,7 @@ def data_banzhaf(
     *,
     samples: int = 2_000,
     hops: int = 2,
+    filter: str | Sequence[float] = "sgc",
     metric: str | None = None,
     seed: int = 0,
     workers: int | Pool = 1,
@@ -36,14 +38,15 @@ def data_banzhaf(
     Each node joins a coalition with probability 1/2, and every coalition is used for all nodes (maximum sample reuse).
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `samples` is the number of coalitions.
-    `hops` is the number of propagation steps. `metric` is a name in METRICS or "f1:CLASS"; None for the usual one.
-    `seed` determines the coalitions. `workers` is the number of processes; it does not change the values.
-    `progress(done, total)` is called as coalitions are evaluated.
+    `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights of the powers of the
+    propagation. `metric` is a name in METRICS or "f1:CLASS";
+    None for the usual one. `seed` determines the coalitions. `workers` is the number of processes;
+    it does not change the values. `progress(done, total)` is called as coalitions are evaluated.
     """
     samples, seed = whole_number("samples", samples, 2), whole_number("seed", seed, 0)
     function("progress", progress, "progress(done, total)")
     began = time.perf_counter()
-    game = node_game(graph, head, hops=hops, metric=metric)
+    game = node_game(graph, head, hops=hops, filter=filter, metric=metric)
     found = gather(workers, Coalitions(game, seed), samples, COALITIONS, progress)
     inside, utility = (np.concatenate(part) for part in zip(*found, strict=True))
     value, stderr = banzhaf_from(inside, utility * game.unit)

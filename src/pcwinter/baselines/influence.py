@@ -16,7 +16,7 @@ and only near the node or edge.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from pcwinter._util.threads import one_thread
 from pcwinter.baselines.node_game import lists, steps_to_labelled
 from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
 from pcwinter.game.class_weights import check_class_weight, class_weights
+from pcwinter.graph.filters import filter_weights
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.propagation import propagate, propagate_to
 from pcwinter.heads.ridge.closed_form import inverse_norm
@@ -42,39 +43,58 @@ STUCK = "the penalty is too small for training to converge: choose a larger pena
 
 
 def influence_nodes(
-    graph: Graph, *, hops: int = 2, penalty: float = PENALTY, class_weight: str | None = None
+    graph: Graph,
+    *,
+    hops: int = 2,
+    filter: str | Sequence[float] = "sgc",
+    penalty: float = PENALTY,
+    class_weight: str | None = None,
 ) -> Ranking:
     """Influence of nodes: by how much the validation log-likelihood falls without the node, to first order.
 
-    `graph` is the graph. `hops` is the number of propagation steps. `penalty` is the weight of the L2 penalty; features
-    are scaled so that the mean squared norm of the labelled nodes' rows is 1, and the bias is penalised too.
-    `class_weight` is as in `Ridge`. Graphs with numeric targets are refused.
+    `graph` is the graph. `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights of
+    the powers of the propagation. `penalty` is the weight of the L2 penalty; features are scaled so that the mean
+    squared norm of the labelled nodes' rows is 1, and the bias is penalised too. `class_weight` is as in `Ridge`.
+    Graphs with numeric targets are refused.
     """
-    return _influence(graph, hops, penalty, class_weight, near_nodes(graph, hops))
+    return _influence(graph, hops, filter, penalty, class_weight, near_nodes(graph, hops))
 
 
 def influence_edges(
-    graph: Graph, *, hops: int = 2, penalty: float = PENALTY, class_weight: str | None = None
+    graph: Graph,
+    *,
+    hops: int = 2,
+    filter: str | Sequence[float] = "sgc",
+    penalty: float = PENALTY,
+    class_weight: str | None = None,
 ) -> Ranking:
     """Influence of edges: by how much the validation log-likelihood falls without the edge, to first order.
 
-    `graph` is the graph. `hops` is the number of propagation steps. `penalty` is the weight of the L2 penalty; features
-    are scaled so that the mean squared norm of the labelled nodes' rows is 1, and the bias is penalised too.
-    `class_weight` is as in `Ridge`. Graphs with numeric targets are refused.
+    `graph` is the graph. `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights of
+    the powers of the propagation. `penalty` is the weight of the L2 penalty; features are scaled so that the mean
+    squared norm of the labelled nodes' rows is 1, and the bias is penalised too. `class_weight` is as in `Ridge`.
+    Graphs with numeric targets are refused.
     """
     near_nodes(graph, hops)  # raises an error if it is not a graph or a number of steps
-    return _influence(graph, hops, penalty, class_weight, all_edges(graph))
+    return _influence(graph, hops, filter, penalty, class_weight, all_edges(graph))
 
 
 @one_thread()
-def _influence(graph: Graph, hops: int, penalty: float, class_weight: str | None, items: IntArray) -> Ranking:
+def _influence(
+    graph: Graph,
+    hops: int,
+    filter: str | Sequence[float],
+    penalty: float,
+    class_weight: str | None,
+    items: IntArray,
+) -> Ranking:
     if graph.regression:
         raise ValueError("influence needs classes, but the graph has numeric targets: use leave-one-out values")
-    penalty = number("penalty", penalty)
+    penalty, theta = number("penalty", penalty), filter_weights(filter, hops)
     of_class = class_weights(graph.labels[graph.train], graph.n_classes, check_class_weight(class_weight))
     ends = items if items.ndim == 2 else np.stack([items, np.full(len(items), -1)], axis=1)
     values, began = np.empty(len(items)), time.perf_counter()
-    place = _place(graph, hops, of_class, *_model(graph, hops, penalty, of_class))
+    place = _place(graph, hops, theta, of_class, *_model(graph, hops, theta, penalty, of_class))
     paused = time.perf_counter()
     _removals(place, ends[:0], values)  # compiles, if necessary
     began += time.perf_counter() - paused
@@ -84,7 +104,7 @@ def _influence(graph: Graph, hops: int, penalty: float, class_weight: str | None
 
 
 class Place(NamedTuple):
-    """What removals need. T_0 = d^e Y, T_k+1 = (A + s I) T_k / d: the K-step scores are T_K / d^e + constant.
+    """What removals need. T_0 = d^e Y, T_k+1 = (A + s I) T_k / d: scores are sum_k theta_k T_k / d^e + constant.
 
     The exponent e is 1/2, or 1 if rows are normalised.
     """
@@ -100,18 +120,22 @@ class Place(NamedTuple):
     share: FloatArray  # (C,) weights of the classes
     degree: FloatArray  # (n,) including the self-loop; 1 instead of 0
     sums: FloatArray  # (K + 1, n, 2 C) T_0 to T_K, where Y = X [W, s]
+    theta: FloatArray  # (K + 1,) weights of the powers
+    total: FloatArray  # (n, 2 C) sum_k theta_k T_k
     constant: FloatArray  # (2 C,) what the bias adds to z W and z s
 
 
-def _model(graph: Graph, hops: int, penalty: float, of_class: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _model(
+    graph: Graph, hops: int, theta: tuple[float, ...], penalty: float, of_class: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """W and s, (d + 1, C), for unscaled features; the last row is for the bias."""
-    rows = propagate_to(graph.train, graph.training, graph.features, hops, graph.scaling)
+    rows = propagate_to(graph.train, graph.training, graph.features, hops, theta, graph.scaling)
     scale = inverse_norm(rows) ** 0.5
     z = _with_bias(rows * scale)
     labels = graph.labels[graph.train]
     share = of_class[labels]
     weights = fit(z, labels, graph.n_classes, penalty, share)
-    rows = propagate(graph.validation, graph.features, hops, scaling=graph.scaling)[graph.val]
+    rows = propagate(graph.validation, graph.features, hops, theta, graph.scaling)[graph.val]
     z_val = _with_bias(rows * scale)
     target = np.eye(graph.n_classes)[graph.labels[graph.val]]
     gradient = _times(sp.csr_array(z_val.T), softmax(_times(z_val, weights), axis=1) - target)
@@ -179,7 +203,9 @@ def _times(rows: Sparse, dense: FloatArray) -> FloatArray:
     return np.asarray(rows @ dense)
 
 
-def _place(graph: Graph, hops: int, of_class: FloatArray, weights: FloatArray, s: FloatArray) -> Place:
+def _place(
+    graph: Graph, hops: int, theta: tuple[float, ...], of_class: FloatArray, weights: FloatArray, s: FloatArray
+) -> Place:
     depth = steps_to_labelled(graph, hops)
     depth = np.where(depth < 0, hops + 1, depth)
     adjacency, loop, row = graph.training, graph.self_loop, graph.normalisation == "row"
@@ -191,6 +217,7 @@ def _place(graph: Graph, hops: int, of_class: FloatArray, weights: FloatArray, s
     for k in range(hops):
         message = sums[k] / degree[:, None]
         sums[k + 1] = _times(adjacency, message) + loop * message
+    powers = np.array(theta or (*[0.0] * hops, 1.0))
     indptr, indices, out_weights = lists(sp.csr_array(adjacency.T) if graph.directed else adjacency)
     near_first = np.lexsort((depth[indices], np.repeat(np.arange(graph.n_nodes), np.diff(indptr))))
     return Place(
@@ -205,6 +232,8 @@ def _place(graph: Graph, hops: int, of_class: FloatArray, weights: FloatArray, s
         share=of_class,
         degree=degree,
         sums=sums,
+        theta=powers,
+        total=np.tensordot(powers, sums, axes=1) if theta else sums[-1],
         constant=both[-1],
     )
 
@@ -220,6 +249,7 @@ def _removals(place: Place, items: IntArray, values: FloatArray) -> None:
     directed = place.directed
     hops, n, width = len(place.sums) - 1, len(place.depth), place.sums.shape[2]
     change, after = np.zeros((n, width)), np.zeros((n, width))  # of T_k and T_k+1
+    moved = np.zeros((n, width))  # by how much sum_k theta_k T_k of labelled nodes changes
     near, further = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)  # the nodes whose T_k or T_k+1 changes
     lost, left = np.zeros(n), place.degree.copy()  # degrees; 1 is left instead of 0
     mark = np.zeros(n, dtype=np.int64)
@@ -246,6 +276,8 @@ def _removals(place: Place, items: IntArray, values: FloatArray) -> None:
                 near[found] = u
                 found += 1
                 change[u] = place.sums[0, u] * ((share if place.row else share**0.5) - 1)
+                if place.depth[u] == 0:
+                    moved[u] = place.theta[0] * change[u]
         for level in range(hops):
             stamp += 1
             reach, spread = hops - level - 1, 0
@@ -276,15 +308,18 @@ def _removals(place: Place, items: IntArray, values: FloatArray) -> None:
                         after[w, c] += weight * message[c]
             near, further, found = further, near, spread
             change, after = after, change
+            for k in range(found):
+                if place.depth[near[k]] == 0 and place.theta[level + 1] > 0:
+                    moved[near[k]] += place.theta[level + 1] * change[near[k]]
         value = 0.0
         if b < 0 and place.depth[a] == 0:
-            value += _slope(place, a, place.sums[hops, a] / root(place, place.degree[a]))
+            value += _slope(place, a, place.total[a] / root(place, place.degree[a]))
         for k in range(found):
             u = near[k]
-            old = place.sums[hops, u]
+            old = place.total[u]
             value += _slope(place, u, old / root(place, place.degree[u]))
-            value -= _slope(place, u, (old + change[u]) / root(place, left[u]))
-            change[u] = 0.0
+            value -= _slope(place, u, (old + moved[u]) / root(place, left[u]))
+            change[u] = moved[u] = 0.0
         for k in range(begin, n_ends):
             u = place.indices[first + k] if b < 0 else items[item, k]
             lost[u], left[u] = 0.0, place.degree[u]

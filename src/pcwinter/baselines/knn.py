@@ -1,21 +1,24 @@
 """Graph -> Ranking: exact Shapley values of a k-nearest-neighbour vote."""
 
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
 from pcwinter._util.arrays import FloatArray
 from pcwinter._util.checks import whole_number
 from pcwinter.baselines.ranking import Ranking
+from pcwinter.graph.filters import filter_weights
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import propagate
 
 
-def knn_shapley(graph: Graph, *, hops: int = 2, k: int = 5) -> Ranking:
+def knn_shapley(graph: Graph, *, hops: int = 2, filter: str | Sequence[float] = "sgc", k: int = 5) -> Ranking:
     """Exact Shapley values of the labelled nodes for a k-nearest-neighbour vote on K-step features.
 
-    `graph` is the graph. `hops` is the number of propagation steps. `k` is the number of neighbours that vote. For each
-    validation node of class y, with the n labelled nodes sorted from near to far,
+    `graph` is the graph. `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights of
+    the powers of the propagation. `k` is the number of neighbours that vote. For each validation node of class y, with
+    the n labelled nodes sorted from near to far,
 
         s_n = [y_n = y] min(k, n) / (k n),   s_i = s_(i+1) + ([y_i = y] - [y_(i+1) = y]) min(k, i) / (k i).
     """
@@ -23,9 +26,9 @@ def knn_shapley(graph: Graph, *, hops: int = 2, k: int = 5) -> Ranking:
     if graph.regression:
         raise ValueError("KNN-Shapley needs classes, but the graph has numeric targets: use data_shapley")
     k, hops = whole_number("k", k, 1), whole_number("hops", hops, 1)
-    began = time.perf_counter()
-    rows = propagate(graph.training, graph.features, hops, scaling=graph.scaling)[graph.train]
-    z = propagate(graph.validation, graph.features, hops, scaling=graph.scaling)[graph.val]
+    theta, began = filter_weights(filter, hops), time.perf_counter()
+    rows = propagate(graph.training, graph.features, hops, theta, graph.scaling)[graph.train]
+    z = propagate(graph.validation, graph.features, hops, theta, graph.scaling)[graph.val]
     squares: FloatArray = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     distance = squares[None, :] - 2 * (z @ rows.T).toarray()
     near = np.argsort(distance, axis=1, kind="stable")

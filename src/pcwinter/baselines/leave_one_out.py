@@ -11,7 +11,7 @@ rows it moves.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -55,6 +55,7 @@ def leave_one_out_nodes(
     head: str | Ridge | Softmax,
     *,
     hops: int = 2,
+    filter: str | Sequence[float] = "sgc",
     metric: str | None = None,
     workers: int | Pool = 1,
     progress: OnBlock | None = None,
@@ -62,10 +63,12 @@ def leave_one_out_nodes(
     """Leave-one-out values of nodes: U(training graph) - U(training graph without the node).
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `hops` is the number of propagation
-    steps. `metric` is a name in METRICS or "f1:CLASS"; None for the usual one. `workers` is the number of processes; it
-    does not change the values. `progress(done, total)` is called as nodes are evaluated.
+    steps. `filter` is a name as in `value`, or the weights of the powers of the propagation; only "sgc" is fast.
+    `metric` is a name in METRICS or "f1:CLASS";
+    None for the usual one. `workers` is the number of processes; it does not change the values.
+    `progress(done, total)` is called as nodes are evaluated.
     """
-    return _leave_one_out(graph, head, hops, metric, near_nodes(graph, hops), workers, progress)
+    return _leave_one_out(graph, head, hops, filter, metric, near_nodes(graph, hops), workers, progress)
 
 
 def leave_one_out_edges(
@@ -73,6 +76,7 @@ def leave_one_out_edges(
     head: str | Ridge | Softmax,
     *,
     hops: int = 2,
+    filter: str | Sequence[float] = "sgc",
     metric: str | None = None,
     workers: int | Pool = 1,
     progress: OnBlock | None = None,
@@ -80,10 +84,12 @@ def leave_one_out_edges(
     """Leave-one-out values of edges: U(training graph) - U(training graph without the edge).
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `hops` is the number of propagation
-    steps. `metric` is a name in METRICS or "f1:CLASS"; None for the usual one. `workers` is the number of processes; it
-    does not change the values. `progress(done, total)` is called as edges are evaluated.
+    steps. `filter` is a name as in `value`, or the weights of the powers of the propagation; only "sgc" is fast.
+    `metric` is a name in METRICS or "f1:CLASS";
+    None for the usual one. `workers` is the number of processes; it does not change the values.
+    `progress(done, total)` is called as edges are evaluated.
     """
-    return _leave_one_out(graph, head, hops, metric, all_edges(graph), workers, progress)
+    return _leave_one_out(graph, head, hops, filter, metric, all_edges(graph), workers, progress)
 
 
 @one_thread()
@@ -91,6 +97,7 @@ def _leave_one_out(
     graph: Graph,
     head: str | Ridge | Softmax,
     hops: int,
+    filter: str | Sequence[float],
     metric: str | None,
     items: IntArray,
     workers: int | Pool,
@@ -98,7 +105,7 @@ def _leave_one_out(
 ) -> Ranking:
     """Values of all `items`. Degrees of nodes K steps away matter, so the game reaches one step further."""
     function("progress", progress, "progress(done, total)")
-    game = node_game(graph, head, hops=hops, metric=metric, reach=hops + 1)
+    game = node_game(graph, head, hops=hops, filter=filter, metric=metric, reach=hops + 1)
     inside = np.isin(items, game.nodes)
     if items.ndim == 2:
         inside = np.asarray(inside.all(axis=1))

@@ -4,6 +4,7 @@ A coalition keeps the subgraph that it induces. The head is trained on its label
 subgraph. `node_rows` has the sums that a walk keeps up to date.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from pcwinter.game.metrics import TIE, Metric, class_ends, measure, metric_for, 
 from pcwinter.game.problem import expected
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import contribution_tree
+from pcwinter.graph.filters import filter_weights
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import Scaling, propagate, propagate_to
 from pcwinter.heads.graph_game import complete, graph_game, suited_head
@@ -40,6 +42,7 @@ class NodeGame:
     place: Place
     adjacency: Sparse  # (p, p) among the players, [target, source]
     scaling: Scaling
+    theta: tuple[float, ...]  # weights of the powers; empty for the last power alone
     directed: bool
     features: Sparse  # (p, f)
     validation: Sparse  # (v, f)
@@ -50,8 +53,8 @@ class NodeGame:
 
     @property
     def slow(self) -> bool:
-        """Whether every utility is computed from scratch: sums need a head in closed form, and self-loops."""
-        return self.softmax is not None or self.place.loop == 0
+        """Whether every utility is computed from scratch: sums need a head in closed form, self-loops, and SGC."""
+        return self.softmax is not None or self.place.loop == 0 or bool(self.theta)
 
     @property
     def slack(self) -> float:
@@ -88,7 +91,7 @@ class NodeGame:
         members = np.flatnonzero(coalition)
         inside = sp.csr_array(self.adjacency[members][:, members])
         labelled = np.flatnonzero(self.place.label[members] >= 0)
-        rows = propagate_to(labelled, inside, self.features[members], self.place.hops, self.scaling)
+        rows = propagate_to(labelled, inside, self.features[members], self.place.hops, self.theta, self.scaling)
         players = members[labelled]
         if self.softmax is not None:
             labels, n_classes = self.place.label[players], len(self.place.ends) - 1
@@ -153,6 +156,7 @@ def node_game(
     head: str | Ridge | Softmax,
     *,
     hops: int = 2,
+    filter: str | Sequence[float] = "sgc",
     metric: str | None = None,
     reach: int | None = None,
     tolerance: float = 0.0,
@@ -160,13 +164,15 @@ def node_game(
     """The node game of a graph.
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`; missing parameters are calibrated.
-    `hops` is the number of propagation steps. `metric` is a name in METRICS or "f1:CLASS"; None for the usual one.
-    Players are the nodes within `reach` steps of a labelled node (default `hops`). A walk is truncated when its utility
-    stays within `tolerance * |U(all) - U(empty)|` of U(all).
+    `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights of the powers of the
+    propagation. `metric` is a name in METRICS or "f1:CLASS"; None for the usual one. Players are the nodes within
+    `reach` steps of a labelled node (default `hops`). A walk is truncated when its utility stays within
+    `tolerance * |U(all) - U(empty)|` of U(all).
     """
     check_graph(graph)
-    head, chosen = complete_head(graph, head, hops, metric), metric_for(metric, graph)
+    head, chosen = complete_head(graph, head, hops, metric, filter=filter), metric_for(metric, graph)
     hops = whole_number("hops", hops, 1)
+    theta = filter_weights(filter, hops)
     depths = steps_to_labelled(graph, hops if reach is None else reach)
     nodes = np.flatnonzero(depths >= 0)
     depth = depths[nodes]
@@ -177,14 +183,14 @@ def node_game(
     outcome[depth == 0], answers = expected(graph, val)
     of_class = class_weights(graph.labels[graph.train], graph.n_classes, head.class_weight)
     features = graph.features[nodes]
-    validation = propagate(graph.validation, graph.features, hops, scaling=graph.scaling)[val]
+    validation = propagate(graph.validation, graph.features, hops, theta, graph.scaling)[val]
     active = np.unique(features[depth <= hops].indices)
     features, validation = features[:, active], validation[:, active]
     ridge = head if isinstance(head, Ridge) else Ridge(penalty=1.0, bias=0.0)
     assert ridge.penalty is not None
     assert ridge.bias is not None
     if head is ridge:
-        rows = propagate(adjacency, features, hops, scaling=graph.scaling)[label >= 0]
+        rows = propagate(adjacency, features, hops, theta, graph.scaling)[label >= 0]
         scale = np.sqrt(inverse_norm(rows))
         features, validation = features * scale, validation * scale
     by_depth = np.argsort(depth, kind="stable")
@@ -222,6 +228,7 @@ def node_game(
         place=place,
         adjacency=adjacency,
         scaling=graph.scaling,
+        theta=theta,
         directed=graph.directed,
         features=sp.csr_array(features),
         validation=sp.csr_array(validation),
@@ -267,14 +274,17 @@ def complete_head(
     hops: int = 2,
     metric: str | None = None,
     coalition: str = "messages",
+    filter: str | Sequence[float] = "sgc",
 ) -> Ridge | Softmax:
     """The head with all parameters that the metric needs; missing ones are calibrated, as for PC-Winter.
 
-    `coalition` is the game of PC-Winter, "induced" or "messages".
+    `coalition` is the game of PC-Winter, "induced" or "messages", and `filter` is as in `node_game`.
     """
     checked = suited_head(head, graph)
     if not complete(checked, metric_for(metric, graph)):
-        _, _, found = graph_game(graph, contribution_tree(graph, hops), checked, metric, coalition=coalition)
+        tree = contribution_tree(graph, hops)
+        theta = filter_weights(filter, tree.hops)
+        _, _, found = graph_game(graph, tree, checked, metric, coalition=coalition, theta=theta)
         assert found is not None
         return found.head
     assert not isinstance(checked, str)

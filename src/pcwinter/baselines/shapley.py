@@ -1,6 +1,6 @@
 """Graph -> Ranking: Data Shapley and Beta Shapley, estimated over random orders of the nodes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ def data_shapley(
     stop: Rule = USUAL,
     *,
     hops: int = 2,
+    filter: str | Sequence[float] = "sgc",
     metric: str | None = None,
     tolerance: float = TOLERANCE,
     seed: int = 0,
@@ -36,14 +37,15 @@ def data_shapley(
     """Data Shapley by truncated Monte Carlo: the mean marginal contribution of a node over random orders.
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `stop` is the stopping rule, see
-    `pcwinter.stopping`. `hops` is the number of propagation steps. `metric` is a name in METRICS or "f1:CLASS"; None
-    for the usual one. A walk ends when its utility stays within `tolerance * |U(all) - U(empty)|` of U(all); 0 never
-    truncates. `seed` determines the orders. `workers` is the number of processes; it does not change the values.
-    `progress(now)` is called after every block of orders.
+    `pcwinter.stopping`. `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights of
+    the powers of the propagation; only "sgc" is fast. `metric` is a name in METRICS or "f1:CLASS";
+    None for the usual one. A walk ends when its utility stays
+    within `tolerance * |U(all) - U(empty)|` of U(all); 0 never truncates. `seed` determines the orders. `workers` is
+    the number of processes; it does not change the values. `progress(now)` is called after every block of orders.
     """
     tolerance = number("tolerance", tolerance, zero=True)
     check_sampling(stop, seed, progress)
-    game = node_game(graph, head, hops=hops, metric=metric, tolerance=tolerance)
+    game = node_game(graph, head, hops=hops, filter=filter, metric=metric, tolerance=tolerance)
     done = estimate(game, Free(game.n_players), stop, seed=seed, workers=workers, progress=progress)
     return sampled_ranking("data-shapley", game.nodes, done)
 
@@ -56,6 +58,7 @@ def beta_shapley(
     alpha: float = 16.0,
     beta: float = 1.0,
     hops: int = 2,
+    filter: str | Sequence[float] = "sgc",
     metric: str | None = None,
     seed: int = 0,
     workers: int | Pool = 1,
@@ -65,13 +68,15 @@ def beta_shapley(
 
     `graph` is the graph. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`. `stop` is the stopping rule, see
     `pcwinter.stopping`. `alpha` and `beta` are the parameters of the Beta distribution: the larger `alpha`, the more
-    small coalitions count. `hops` is the number of propagation steps. `metric` is a name in METRICS or "f1:CLASS"; None
-    for the usual one. `seed` determines the orders. `workers` is the number of processes; it does not change the
-    values. `progress(now)` is called after every block of orders.
+    small coalitions count. `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights
+    of the powers of the propagation; only "sgc" is fast. `metric` is a name in METRICS or "f1:CLASS";
+    None for the usual one. `seed` determines the orders.
+    `workers` is the number of processes; it does not change the values. `progress(now)` is called after every block of
+    orders.
     """
     alpha, beta = number("alpha", alpha), number("beta", beta)
     check_sampling(stop, seed, progress)
-    game = node_game(graph, head, hops=hops, metric=metric)
+    game = node_game(graph, head, hops=hops, filter=filter, metric=metric)
     weighted = Weighted(game, beta_weights(game.n_players, alpha, beta))
     done = estimate(weighted, Free(game.n_players), stop, seed=seed, workers=workers, progress=progress)
     return sampled_ranking(f"beta-shapley({alpha:g},{beta:g})", game.nodes, done)

@@ -19,6 +19,7 @@ from pcwinter.cli.choices import (
     at_home,
     class_weight_option,
     data_option,
+    filter_option,
     metric_option,
 )
 from pcwinter.cli.graphs import given_settings, graph_options, public_graph, remaining_option
@@ -75,6 +76,7 @@ features_option = click.option(
     "every seed, with nodes for choosing that are not test nodes.",
 )
 @remaining_option
+@filter_option
 @metric_option
 @class_weight_option
 @click.option("--quick", is_flag=True, help="Use only 20 orders and 11 points, as a first test.")
@@ -157,6 +159,7 @@ def reproduce(
     help="Graph to score on. Use validation while you are still choosing a method.",
 )
 @remaining_option
+@filter_option
 @metric_option
 @class_weight_option
 @click.option(

@@ -105,7 +105,7 @@ def _said(name: str, setting: object) -> str:
     """A setting as a user gives it; a setting that does not apply or has its default may not be recorded."""
     if setting is None:
         plain = {"directed": "False", "normalisation": "symmetric", "self_loop": "1.0", "setting": "inductive"}
-        return {"empty": "nothing", "theta": "the last power alone", **plain}.get(name, "none")
+        return {"empty": "nothing", "filter": "sgc", "theta": "the last power alone", **plain}.get(name, "none")
     return (", ".join(map(str, setting)) or "none") if isinstance(setting, list) else str(setting)
 
 
@@ -151,7 +151,7 @@ def plain(word: str) -> str:
 
 def _heading(run: Run) -> str:
     story = run.story
-    game = game_name(story["asked"]["coalition"], story["asked"].get("theta", ()))
+    game = game_name(story["asked"]["coalition"], story["asked"].get("theta", ()), story["asked"].get("filter", "sgc"))
     what = f"{story['n_players']:,} players, {game}, {story['head']}"
     lines = [
         f"{run.directory}: {plain(story['graph']) or 'a graph'}, {what}",

@@ -23,6 +23,7 @@ from pcwinter.cli.choices import (
     at_home,
     class_weight_option,
     data_option,
+    filter_option,
     metric_option,
 )
 from pcwinter.cli.graphs import given_settings, graph_options, public_graph
@@ -74,12 +75,13 @@ def _graphs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     show_default="messages",
     help="A coalition is a mean of the messages that have joined, or, as in the paper, a graph of the edges that have.",
 )
+@filter_option
 @click.option(
     "--theta",
     default="",
     callback=_numbers,
     metavar="W0,...,WK",
-    help="Weights of the powers of the propagation, for the message game; by default the last power alone.",
+    help="Any other weights of the powers of the propagation, for the message game, instead of --filter.",
 )
 @click.option("--hops", type=int, default=2, show_default=True, help="Propagation steps, K.")
 @metric_option

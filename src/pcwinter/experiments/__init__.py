@@ -52,6 +52,8 @@ def reproduce(study: Study, name: str, which: str = "unlabelled", seeds: int | N
     if name in COSTS and (study.on != "test" or study.remaining):
         given = "remaining=True" if study.on == "test" else f"on={study.on!r}"
         raise ValueError(f"{given} applies to experiments with curves only, not to {name}: leave it out")
+    if name == "counts" and study.filter != "sgc":
+        raise ValueError(f"filter={study.filter!r} has no effect on counts, which computes no values: leave it out")
     if name == "counts" and study.kind:
         option = "preset" if study.preset else "head"
         raise ValueError(f"{option}={study.kind!r} has no effect on counts, which computes no values: leave it out")

@@ -13,6 +13,7 @@ from pcwinter.experiments.study import Study
 from pcwinter.game.orders import expected_visits, sampler
 from pcwinter.game.protocol import Order
 from pcwinter.game.tree import contribution_tree
+from pcwinter.graph.filters import filter_weights
 from pcwinter.heads.graph_game import graph_game
 from pcwinter.heads.softmax import softmax_for
 
@@ -105,7 +106,7 @@ def _softmax_models(study: Study, walked: float) -> tuple[float, float]:
     """
     tree = contribution_tree(study.graph, study.hops)
     study.say("training a few softmax models of each method to measure their time")
-    players, _, _ = graph_game(study.graph, tree, "softmax")
+    players, _, _ = graph_game(study.graph, tree, "softmax", theta=filter_weights(study.filter, study.hops))
     rng = np.random.default_rng(0)
     order = sampler(tree, "dfs")(rng)
     order = Order(order.players, tree.parent[order.players] < 0)
@@ -113,7 +114,7 @@ def _softmax_models(study: Study, walked: float) -> tuple[float, float]:
     began = time.perf_counter()
     walk = players.walk(order)
     mine = (time.perf_counter() - began) / (walk.evaluations + walk.baselines)
-    nodes = node_game(study.graph, softmax_for(study.graph), hops=study.hops)
+    nodes = node_game(study.graph, softmax_for(study.graph), hops=study.hops, filter=study.filter)
     return mine, _node_seconds(nodes, rng.permutation(nodes.n_players), walked)
 
 

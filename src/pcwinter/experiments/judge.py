@@ -10,6 +10,7 @@ messages, but no longer sends any.
 """
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from pcwinter._util.checks import instance, one_of, whole_number
 from pcwinter.game.class_weights import class_weights
 from pcwinter.game.metrics import ACCURACY, TIE, class_ends, measure, metric_for
 from pcwinter.game.problem import expected
+from pcwinter.graph.filters import filter_weights
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.propagation import propagate, propagate_to
 from pcwinter.heads.graph_game import suited_head
@@ -38,7 +40,7 @@ class Judge:
     the one for this graph. With numeric targets it is a `Ridge`, calibrated by default. `on` is "test" or "validation":
     the nodes that are scored. With `remaining`, which needs the transductive setting, the rows of the scored nodes come
     from the remaining graph. `metric` is a name in METRICS or "f1:CLASS"; by default "accuracy", or "r2" with numeric
-    targets.
+    targets. `filter` is a name as in `value`, or the weights of the powers of the propagation.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Judge:
         graph: Graph,
         *,
         hops: int = 2,
+        filter: str | Sequence[float] = "sgc",
         head: Softmax | Ridge | None = None,
         on: str = "test",
         remaining: bool = False,
@@ -61,14 +64,14 @@ class Judge:
         if not len(nodes):
             raise ValueError("the graph has no test nodes to score on: add some to its split, or use on='validation'")
         self.graph, self.hops = graph, whole_number("hops", hops, 1)
-        self.remaining = remaining
+        self.remaining, self.theta = remaining, filter_weights(filter, self.hops)
         self.metric = metric_for(metric, graph, "test" if on == "test" else "val")
         self.nodes = nodes[np.argsort(graph.labels[nodes], kind="stable")]
         self.outcome, self.answers = expected(graph, self.nodes)
         self.ends = class_ends(graph.labels[self.nodes], self.outcome.shape[1])
-        self.judged = propagate(held_out, graph.features, self.hops, scaling=graph.scaling)[self.nodes]
+        self.judged = propagate(held_out, graph.features, self.hops, self.theta, graph.scaling)[self.nodes]
         if graph.regression:
-            rows = propagate_to(graph.train, graph.training, graph.features, self.hops, graph.scaling)
+            rows = propagate_to(graph.train, graph.training, graph.features, self.hops, self.theta, graph.scaling)
             self.scale = inverse_norm(rows)
             ridge = head if isinstance(head, Ridge) else Ridge()
             found = choose_by_leave_one_out(rows, self.outcome, ridge)
@@ -97,9 +100,9 @@ class Judge:
             known = keep[graph.train]
         scores = np.zeros((self.outcome.shape[1], len(self.nodes)))
         if known.any():
-            rows = propagate_to(graph.train[known], adjacency, graph.features, self.hops, graph.scaling)
+            rows = propagate_to(graph.train[known], adjacency, graph.features, self.hops, self.theta, graph.scaling)
             if self.remaining:
-                judged = propagate_to(self.nodes, adjacency, graph.features, self.hops, graph.scaling)
+                judged = propagate_to(self.nodes, adjacency, graph.features, self.hops, self.theta, graph.scaling)
             scores = self._scores(rows, np.flatnonzero(known), judged)
         tie = TIE * float(np.abs(scores).max())
         found = float(measure(self.metric.code, scores, self.ends, self.answers, 1.0, tie, np.empty(0)))
@@ -147,14 +150,16 @@ def judge(
     graph: Graph,
     *,
     hops: int = 2,
+    filter: str | Sequence[float] = "sgc",
     training: Sparse | None = None,
     head: Softmax | Ridge | None = None,
     metric: str | None = None,
 ) -> float:
     """The metric on the test nodes, by default accuracy, or R2 with numeric targets.
 
-    `graph` is the graph. `hops` is the number of propagation steps. `training` replaces the adjacency of the training
+    `graph` is the graph. `hops` is the number of propagation steps. `filter` is a name as in `value`, or the weights of
+    the powers of the propagation. `training` replaces the adjacency of the training
     graph. `head` is the `Softmax` that is trained; by default the one for this graph. With numeric targets it is a
     `Ridge`. `metric` is a name in METRICS or "f1:CLASS".
     """
-    return Judge(graph, hops=hops, head=head, metric=metric).score(training=training)
+    return Judge(graph, hops=hops, filter=filter, head=head, metric=metric).score(training=training)

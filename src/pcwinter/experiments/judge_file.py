@@ -19,6 +19,7 @@ from pcwinter.experiments.judge import ON, Judge, check_remaining, judging_head
 from pcwinter.experiments.output import Outcome, edges_summary, file_name, markdown, write
 from pcwinter.game.class_weights import check_class_weight
 from pcwinter.graph.adjacency import edge_weights
+from pcwinter.graph.filters import filter_name, filter_weights
 from pcwinter.graph.graph import Graph, check_graph
 
 
@@ -35,6 +36,7 @@ def judge_file(
     remaining: bool = False,
     metric: str | None = None,
     class_weight: str | None = None,
+    filter: str = "sgc",
     say: Callable[[str], None] | None = None,
 ) -> str:
     """A table that summarises the curve of the values in `file`, next to the curves of random values and of degrees.
@@ -51,6 +53,7 @@ def judge_file(
       dropped node receives messages but no longer sends any; by default they come from the whole graph.
     - `metric`: what is measured, a name in METRICS or "f1:CLASS"; by default accuracy, or R2 with numeric targets.
     - `class_weight`: "balanced" if rare classes shall count as much as frequent ones in the judge's training.
+    - `filter`: how the model that scores rankings weights the powers of the propagation, as in `value`.
     - `say(sentence)`: called with messages about the progress.
     """
     file, out = Path(file), None if out is None else Path(out)
@@ -60,6 +63,8 @@ def judge_file(
     check_remaining(graph, remaining)
     function("say", say, "say(sentence)")
     seeds, workers = whole_number("seeds", seeds, 1), whole_number("workers", workers, 1)
+    filter_weights(filter, 2)
+    filter = filter_name(filter)
     if out is not None:
         check_figures()
     ranking = read_ranking(file, graph, column)
@@ -73,13 +78,11 @@ def judge_file(
     else:
         ranking, text = _near(ranking, graph, which, file)
     title = f"{dataset} judge {ranking.method}{'' if which == 'unlabelled' else f' {which}'}"
-    parts = [title, "remaining" if remaining else "", metric, check_class_weight(class_weight)]
-    outcome = Outcome(
-        " ".join(filter(None, [*parts, f"on {on}" if on != "test" else ""])),
-        x="edges added" if edges else dropped(which),
-    )
+    own = [metric, check_class_weight(class_weight), filter if filter != "sgc" else ""]
+    parts = [title, "remaining" if remaining else "", *own, f"on {on}" if on != "test" else ""]
+    outcome = Outcome(" ".join(part for part in parts if part), x="edges added" if edges else dropped(which))
     options: dict[str, Any] = {"metric": metric, "head": judging_head(graph, class_weight), "remaining": remaining}
-    judge = Judge(graph, on=on, **options)
+    judge = Judge(graph, on=on, filter=filter, **options)
     outcome.y = f"{on} {judge.metric.name}"
     if out is not None:
         if out.exists() and not out.is_dir():

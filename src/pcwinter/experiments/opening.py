@@ -9,6 +9,7 @@ from pcwinter.experiments.judge import check_remaining
 from pcwinter.experiments.study import PARTS, QUICK_POINTS, Study
 from pcwinter.game.class_weights import check_class_weight
 from pcwinter.game.metrics import metric_for
+from pcwinter.graph.filters import filter_name, filter_weights
 from pcwinter.graph.graph import Graph, check_graph
 from pcwinter.graph.io.datasets import DATASETS, load
 from pcwinter.heads.graph_game import suited_head
@@ -33,6 +34,7 @@ def open_study(
     remaining: bool = False,
     metric: str | None = None,
     class_weight: str | None = None,
+    filter: str = "sgc",
     quiet: bool = False,
 ) -> Study:
     """The study of a public graph, with the paper's truncation ratios, or of your own graph, without truncation.
@@ -54,6 +56,8 @@ def open_study(
     - `metric`: what values and scores measure, a name in METRICS or "f1:CLASS"; by default accuracy, or R2 with numeric
       targets.
     - `class_weight`: "balanced" if rare classes shall count as much as frequent ones wherever a head is trained.
+    - `filter`: how powers of the propagation are weighted, as in `value`; by the values, the baselines and the model
+      that scores rankings.
     - `quiet`: print nothing.
     """
     known = DATASETS.get(dataset)
@@ -71,11 +75,14 @@ def open_study(
         one_of("preset", preset, PRESETS)
         if head is not None:
             raise ValueError(f"preset={preset!r} includes the head, but head is {head!r}: leave one of them out")
+        if filter != "sgc":
+            raise ValueError(f"preset={preset!r} means the filter sgc, but filter is {filter!r}: leave one of them out")
         if metric is not None or class_weight is not None:
             raise ValueError(
                 f"preset={preset!r} measures accuracy without class weights: leave out metric, class_weight"
             )
     head = "softmax" if preset else one_of("head", head or "ridge", ("ridge", "softmax"))
+    filter_weights(filter, 2)
     weighted = check_class_weight(class_weight)
     found = load(dataset, data=data) if graph is None else graph
     metric_for(metric, found)
@@ -97,5 +104,6 @@ def open_study(
         remaining=remaining,
         metric=metric,
         class_weight=weighted,
+        filter=filter_name(filter),
         quiet=quiet,
     )

@@ -75,6 +75,7 @@ class Study:
     remaining: bool = False  # whether the rows of the scored nodes come from the remaining graph; if transductive
     metric: str | None = None  # of values and of scores; None for the usual one of the graph
     class_weight: str | None = None  # of all heads that are trained
+    filter: str = "sgc"  # of the values, the baselines and the judge
     quiet: bool = False
     split: str = ""  # name of the split, unless it is the public one
     used: dict[str, Ranking] = field(default_factory=dict)  # rankings of the current experiment
@@ -85,9 +86,9 @@ class Study:
     def judges(self) -> dict[str, Judge]:
         """One judge for the graph of the study, and one for the validation graph, on which methods are chosen."""
         parts = {"validation": "validation", self.on: "test" if self.on == "choice" else self.on}
-        options: dict[str, Any] = {"metric": self.metric, "head": judging_head(self.graph, self.class_weight)}
-        options["remaining"] = self.remaining
-        return {on: Judge(self.graph, hops=self.hops, on=part, **options) for on, part in parts.items()}
+        options: dict[str, Any] = {"hops": self.hops, "filter": self.filter, "remaining": self.remaining}
+        options |= {"metric": self.metric, "head": judging_head(self.graph, self.class_weight)}
+        return {on: Judge(self.graph, on=part, **options) for on, part in parts.items()}
 
     @cached_property
     def parameters(self) -> Ridge | Softmax:
@@ -96,7 +97,7 @@ class Study:
         if self.class_weight is not None:
             plain = Ridge() if head == "ridge" else softmax_for(self.graph)
             head = replace(plain, class_weight=self.class_weight)
-        return complete_head(self.graph, head, self.hops, self.metric)
+        return complete_head(self.graph, head, self.hops, self.metric, filter=self.filter)
 
     @property
     def kind(self) -> str:
@@ -123,8 +124,8 @@ class Study:
 
     @property
     def own(self) -> list[str]:
-        """The metric and the class weights, if they are not the usual ones: names and keys of results contain them."""
-        return [part for part in (self.metric, self.class_weight) if part]
+        """Metric, class weights and filter, if they are not the usual ones: names and keys of results contain them."""
+        return [part for part in (self.metric, self.class_weight, self.filter.replace("sgc", "")) if part]
 
     def knows(self, method: str) -> bool:
         """Whether the baseline `method` exists for this graph: influence functions need classes."""
@@ -154,6 +155,7 @@ class Study:
             "labelled": len(graph.train),
             "head": self.settings,
             "game": "induced, remainder to nobody" if self.preset else "messages, remainder to silent players",
+            "filter": self.filter,
             "truncation": list(self.truncation),
             **({"metric and class weights": self.own} if self.own else {}),
             "python": platform.python_version(),
@@ -227,6 +229,7 @@ class Study:
                 **game,
                 metric=self.metric,
                 hops=self.hops,
+                filter=self.filter,
                 orders=orders,
                 truncation=ratios,
                 stop=stop | display.interrupted,
@@ -271,7 +274,8 @@ class Study:
             checkpoints = Checkpoints(folder, self._about(about))
             begin, _ = checkpoints.load()
             began = time.perf_counter() if time_limit is None else None  # budgets compare the time of estimating
-            game = node_game(self.graph, self.parameters, hops=self.hops, metric=self.metric, tolerance=TOLERANCE)
+            options: dict[str, Any] = {"hops": self.hops, "filter": self.filter, "metric": self.metric}
+            game = node_game(self.graph, self.parameters, tolerance=TOLERANCE, **options)
             sample = Sample(game, Free(game.n_players), {}, seed)
             with self._display(rule) as display, one_thread():
                 stop = rule | display.interrupted
@@ -301,7 +305,8 @@ class Study:
 
     def baseline(self, method: str, seed: int) -> Ranking:
         """A baseline without sampling: `method` is its name, and `seed` is used by random values only."""
-        graph, hops, helpers = self.graph, self.hops, self._helpers(long=isinstance(self.parameters, Softmax))
+        slow = isinstance(self.parameters, Softmax) or self.filter != "sgc"
+        graph, hops, filter, helpers = self.graph, self.hops, self.filter, self._helpers(long=slow)
         metric, weighted = self.metric, self.class_weight
         makers: dict[str, Callable[[], Ranking]] = {
             "random": lambda: random_nodes(graph, hops=hops, seed=seed),
@@ -310,22 +315,24 @@ class Study:
                 graph,
                 self.parameters,
                 hops=hops,
+                filter=filter,
                 metric=metric,
                 workers=helpers,
                 progress=now_and_then(self.say, method),
             ),
-            "influence": lambda: influence_nodes(graph, hops=hops, class_weight=weighted),
+            "influence": lambda: influence_nodes(graph, hops=hops, filter=filter, class_weight=weighted),
             "random edges": lambda: random_edges(graph, seed=seed),
             "betweenness": lambda: betweenness(graph),
             "leave-one-out edges": lambda: leave_one_out_edges(
                 graph,
                 self.parameters,
                 hops=hops,
+                filter=filter,
                 metric=metric,
                 workers=helpers,
                 progress=now_and_then(self.say, method),
             ),
-            "influence edges": lambda: influence_edges(graph, hops=hops, class_weight=weighted),
+            "influence edges": lambda: influence_edges(graph, hops=hops, filter=filter, class_weight=weighted),
         }
         return self._once(method, seed if method.startswith("random") else 0, makers[method])
 

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import BoolArray, FloatArray, IntArray, Sparse
-from pcwinter._util.checks import number, one_of
+from pcwinter._util.checks import one_of
 from pcwinter.game.class_weights import class_weights
 from pcwinter.game.coalitions.acting import coefficients
 from pcwinter.game.coalitions.messages import carriers, message_weights
@@ -17,8 +17,9 @@ from pcwinter.game.detail import Parts
 from pcwinter.game.metrics import ANSWERS, F1, LOG_LIKELIHOOD, TIE, Metric, class_ends, measure, training_mean
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import ContributionTree
+from pcwinter.graph.filters import check_weights
 from pcwinter.graph.graph import Graph
-from pcwinter.graph.propagation import normalized, propagate
+from pcwinter.graph.propagation import PLAIN, normalized, powers, propagate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +28,7 @@ class Problem:
 
     tree: ContributionTree
     local: LocalGraphs
-    features: Sparse  # (n, d) of the whole graph
+    features: Sparse  # (n, d) of the whole graph; with blocks, one copy per depth, in the columns of its block
     labels: IntArray  # (t,) classes of the roots
     n_classes: int  # c; with numeric targets, the number of their columns
     outcome: FloatArray  # (t, c) E: one-hot classes of the roots, or their targets minus the training mean
@@ -98,7 +99,6 @@ class Problem:
 
 COALITIONS = ("induced", "messages")
 EMPTY = ("nothing", "constant")
-SMALLEST = 1e-9  # of the weights theta that are not 0; the largest is 1e9
 TINY = 1e-30  # message weights of graphs with weights are 0, or larger
 
 
@@ -108,11 +108,12 @@ def make_problem(
     coalition: str = "induced",
     theta: Sequence[float] = (),
     empty: str = "nothing",
+    blocks: bool = False,
 ) -> Problem:
     """The problem of a graph and its contribution tree, with validation nodes sorted by class.
 
     `coalition` is "induced" or "messages"; `theta` has the weights of the powers of the propagation, or nothing for
-    the last power alone. `empty` is "nothing" or "constant".
+    the last power alone. `empty` is "nothing" or "constant". With `blocks`, rows are the powers side by side.
     """
     val = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
     if coalition == "induced" and (reason := refuses_induced(graph)):
@@ -121,12 +122,14 @@ def make_problem(
             f"self-loops of weight 1, but this graph {reason}: use coalition='messages'"
         )
     theta = check_theta(tree.hops, one_of("coalition", coalition, COALITIONS), theta)
+    if blocks:
+        return _side_by_side(graph, tree, val, one_of("empty", empty, EMPTY))
     if coalition == "messages":
-        powers = theta or (*[0.0] * tree.hops, 1.0)
+        every = theta or (*[0.0] * tree.hops, 1.0)
         step = normalized(graph.training, graph.scaling)
-        weight, reach = message_weights(tree, step, powers)
+        weight, reach = message_weights(tree, step, every)
         if refuses_induced(graph):
-            below = np.array([sum(powers[depth:]) for depth in range(tree.hops + 1)])
+            below = np.array([sum(every[depth:]) for depth in range(tree.hops + 1)])
             _refuse_tiny(weight, graph.self_loop * below[tree.depth] > 0)
         local, null = local_graphs(tree, weight, reach), ~carriers(tree, weight)
         complete = propagate(graph.training, graph.features, tree.hops, theta, graph.scaling)[graph.train]
@@ -151,6 +154,38 @@ def make_problem(
         answers=answers,
         empty=one_of("empty", empty, EMPTY),
     )
+
+
+def _side_by_side(graph: Graph, tree: ContributionTree, val: IntArray, empty: str) -> Problem:
+    """The problem of the filter "hops": a player of depth k adds to block k, with its own weights and its own mean."""
+    hops, step = tree.hops, normalized(graph.training, PLAIN)
+    weight, _ = message_weights(tree, step, (1.0,) * (hops + 1))
+    _refuse_tiny(weight, np.ones_like(tree.null))
+    complete = [rows[graph.train] for rows in powers(graph.training, graph.features, hops)]
+    norms = np.array([np.sqrt(rows.multiply(rows).sum() / len(graph.train)) for rows in complete])
+    scales = 1 / np.where(norms > 0, norms, 1.0)
+    validation = [rows[val] for rows in powers(graph.validation, graph.features, hops)]
+    outcome, answers = expected(graph, val)
+    return Problem(
+        tree=tree,
+        local=local_graphs(tree, weight, block_size=graph.n_nodes),
+        features=sp.csr_array(sp.block_diag([graph.features * scale for scale in scales])),
+        labels=graph.labels[graph.train],
+        n_classes=outcome.shape[1],
+        outcome=outcome,
+        complete=_scaled(complete, scales),
+        null=~carriers(tree, weight),
+        step=step,
+        even=False,
+        rows=_scaled(validation, scales),
+        targets=graph.labels[val],
+        answers=answers,
+        empty=empty,
+    )
+
+
+def _scaled(blocks: list[Sparse], scales: FloatArray) -> Sparse:
+    return sp.csr_array(sp.hstack([rows * scale for rows, scale in zip(blocks, scales, strict=True)]))
 
 
 def refuses_induced(graph: Graph) -> str:
@@ -184,22 +219,11 @@ def expected(graph: Graph, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
 
 def check_theta(hops: int, coalition: str, theta: Sequence[float]) -> tuple[float, ...]:
     """The weights of the powers of the propagation as a tuple of floats, after checking them."""
-    if not isinstance(theta, (Sequence, np.ndarray)) or isinstance(theta, str):
-        raise ValueError(f"theta is {theta!r}, expected a list of {hops + 1} numbers, for the powers 0 to {hops}")
-    if not len(theta):
+    if isinstance(theta, (Sequence, np.ndarray)) and not isinstance(theta, str) and not len(theta):
         return ()
     if coalition != "messages":
         raise ValueError(f"theta needs coalition='messages', but coalition is {coalition!r}: leave out theta")
-    if len(theta) != hops + 1:
-        raise ValueError(f"theta has {len(theta)} weights, expected {hops + 1}, for the powers 0 to {hops}")
-    weights = tuple(number("theta", weight, zero=True) for weight in theta)
-    if any(0 < weight < SMALLEST or weight > 1 / SMALLEST for weight in weights):
-        raise ValueError(
-            f"theta is {list(weights)}, expected weights that are 0 or from {SMALLEST:g} to {1 / SMALLEST:g}"
-        )
-    if not any(weights):
-        raise ValueError("theta has no weight above 0: give at least one")
-    return () if weights == (*[0.0] * hops, 1.0) else weights  # the default
+    return check_weights("theta", theta, hops)
 
 
 def _training_rows(local: LocalGraphs, features: Sparse, coefficient: FloatArray) -> Sparse:

@@ -23,6 +23,7 @@ class Scaling(NamedTuple):
 
 
 USUAL = Scaling()
+PLAIN = Scaling("row", 0.0)
 
 
 def propagate(
@@ -38,13 +39,34 @@ def propagate(
     return rows
 
 
-def propagate_to(rows: IntArray, adjacency: Sparse, features: Sparse, hops: int, scaling: Scaling = USUAL) -> Sparse:
+def propagate_to(
+    rows: IntArray,
+    adjacency: Sparse,
+    features: Sparse,
+    hops: int,
+    theta: Sequence[float] = (),
+    scaling: Scaling = USUAL,
+) -> Sparse:
     """(r, d) the rows `rows` of `propagate`. This is much faster than `propagate` when there are few of them."""
     step = normalized(adjacency, scaling)
+    if theta:
+        start = sp.eye_array(adjacency.shape[0], format="csr")[rows]
+        reached = start * theta[-1]
+        for weight in reversed(theta[:-1]):
+            reached = reached @ step + start * weight
+        return sp.csr_array(reached @ features)
     reached = step[rows]
     for _ in range(hops - 1):
         reached = reached @ step
     return sp.csr_array(reached @ features)
+
+
+def powers(adjacency: Sparse, features: Sparse, hops: int) -> list[Sparse]:
+    """X, A X, ..., A^hops X, each (n, d), where the rows of A sum to 1, or to 0, and A has no self-loops."""
+    step, rows = normalized(adjacency, PLAIN), [features]
+    for _ in range(hops):
+        rows.append(sp.csr_array(step @ rows[-1]))
+    return rows
 
 
 def normalized(adjacency: Sparse, scaling: Scaling = USUAL) -> Sparse:

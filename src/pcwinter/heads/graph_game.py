@@ -31,6 +31,7 @@ def graph_game(
     coalition: str = "messages",
     theta: Sequence[float] = (),
     empty: str = "nothing",
+    blocks: bool = False,
     calibration: Calibration | None = None,
     stage: Callable[[str], object] | None = None,
 ) -> tuple[GraphGame, str, Calibration | None]:
@@ -39,13 +40,13 @@ def graph_game(
     `graph` is the graph and `tree` its contribution tree. `head` is "ridge", "softmax", a `Ridge` or a `Softmax`;
     missing parameters are calibrated, or taken from `calibration`, an earlier one. `metric` is a name in METRICS or
     "f1:CLASS"; None for the usual one. `memory` limits the memory of a ridge walk, in bytes; None sets no limit.
-    `coalition` is "induced" or "messages", and `theta` and `empty` are as in `value`. `stage` is called with
-    "calibrating" if the head is calibrated, before that.
+    `coalition` is "induced" or "messages", `theta` and `empty` are as in `value`, and `blocks` is for the filter
+    "hops". `stage` is called with "calibrating" if the head is calibrated, before that.
     """
     check_graph(graph)
     check_tree(tree)
     used, chosen = suited_head(head, graph), metric_for(metric, graph)
-    problem = make_problem(graph, tree, coalition, theta, empty)
+    problem = make_problem(graph, tree, coalition, theta, empty, blocks)
     if complete(used, chosen):
         calibration = None
     else:

@@ -17,25 +17,31 @@ def coefficients(local: LocalGraphs, coalition: BoolArray) -> FloatArray:
     """(m,) coefficients of a coalition, given as a mask of players; 0 in the trees of absent roots."""
     state = empty_state(local)
     join_all(local, state, np.flatnonzero(coalition))
-    scales = [row_scale(local, state, tree) for tree in range(len(local.root))]
-    root_scale: FloatArray = np.repeat(scales, np.diff(local.begin))
-    return np.asarray(root_scale * state.scale * state.inflow[-1])
+    blocks = range(local.total.shape[1])
+    scales = np.array([[row_scale(local, state, tree, k) for k in blocks] for tree in range(len(local.root))])
+    tree_of = np.repeat(np.arange(len(local.root)), np.diff(local.begin))
+    return np.asarray(scales[tree_of, local.block] * state.scale * state.inflow[-1])
 
 
 def tree_coefficients(local: LocalGraphs, state: State, tree: int) -> FloatArray:
     """Coefficients c of the slots of one tree: h_r = sum over u of c_u x_u."""
     here = slice(local.begin[tree], local.begin[tree + 1])
-    return np.asarray(row_scale(local, state, tree) * state.scale[here] * state.inflow[-1, here])
+    scales = np.array([row_scale(local, state, tree, k) for k in range(local.total.shape[1])])
+    return np.asarray(scales[local.block[here]] * state.scale[here] * state.inflow[-1, here])
 
 
 @inlined
-def row_scale(local: LocalGraphs, state: State, tree: int) -> float:
-    """The factor of a row: d_r^-1/2 in the induced game, W_r(all) / W_r(S) in the message game, 0 where W_r(S) is 0."""
+def row_scale(local: LocalGraphs, state: State, tree: int, block: int) -> float:
+    """The factor of a row: d_r^-1/2 in the induced game, W_r(all) / W_r(S) in the message game, 0 where W_r(S) is 0.
+
+    In the message game, every `block` of the row has its own sums of weights.
+    """
     if not len(local.weight):
         return float(state.scale[local.root[tree]])
     if state.added[tree] == local.size[local.first[tree]]:
         return 1.0
-    return float(local.total[tree] / state.total[tree]) if state.total[tree] > 0 else 0.0
+    mine = state.total[tree, block]
+    return float(local.total[tree, block] / mine) if mine > 0 else 0.0
 
 
 @inlined

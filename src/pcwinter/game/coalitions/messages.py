@@ -66,7 +66,7 @@ def add_message(local: LocalGraphs, state: State, player: int) -> None:
     if weight == 0.0:
         return
     state.inflow[local.hops, slot] += weight
-    state.total[tree] += weight
+    state.total[tree, local.block[slot]] += weight
     state.changes[0] += 1
     state.ends[0] = slot
     state.along[0] = weight

@@ -24,7 +24,7 @@ class Plan(NamedTuple):
     player: IntArray  # whose message is added; ~q for the sum over all children of q
     row: IntArray  # where the lines of its node are, or those of T_w
     weight: FloatArray  # negative if the message is taken away
-    scale: FloatArray  # (s,) factor of the row after each step
+    scale: FloatArray  # (s, b) factor of each block of the row after each step
     changed: BoolArray  # (s,) whether the step changes its row, or is the first of its tree
 
 
@@ -38,35 +38,38 @@ def make_plan(
     `sum_rows` is empty, no sums are used.
     """
     n_steps, n_players = len(steps) - 1, len(local.slot)
-    parent, size, weight = local.parent, local.size, local.weight
+    parent, size, weight, n_blocks = local.parent, local.size, local.weight, local.total.shape[1]
     plan = Plan(
         np.zeros(n_steps + 1, dtype=np.int64),
         np.empty(len(players), dtype=np.int64),
         np.empty(len(players), dtype=np.int64),
         np.empty(len(players)),
-        np.zeros(n_steps),
+        np.zeros((n_steps, n_blocks)),
         np.zeros(n_steps, dtype=np.bool_),
     )
     joined, acting = np.zeros(n_players, dtype=np.bool_), np.zeros(n_players, dtype=np.bool_)
     fresh, children = np.empty(n_players, dtype=np.int64), np.zeros(n_players, dtype=np.int64)
     fresh_at = np.full(n_players, -1)
-    tree, total, added, n = -1, 0.0, 0, 0
+    total = np.zeros(n_blocks)
+    tree, added, n = -1, 0, 0
     for step in range(n_steps):
         begin, end = steps[step], steps[step + 1]
         if local.tree[players[begin]] != tree:
-            tree, total, added = local.tree[players[begin]], 0.0, 0
+            tree, added = local.tree[players[begin]], 0
+            total[:] = 0.0
         m = 0
         for position in range(begin, end):
             m = _join(parent, size, joined, acting, players[position], fresh, m)
         for p in fresh[:m]:
-            total += weight[p]
+            total[local.block[local.slot[p]]] += weight[p]
             if weight[p] != 0 or parent[p] < 0:
                 plan.changed[step] = True
         added += m
-        if added == size[local.first[tree]]:
-            plan.scale[step] = 1.0
-        elif total > 0:
-            plan.scale[step] = local.total[tree] / total
+        for k in range(n_blocks):
+            if added == size[local.first[tree]]:
+                plan.scale[step, k] = 1.0
+            elif total[k] > 0:
+                plan.scale[step, k] = local.total[tree, k] / total[k]
         if visited[begin] or (end < len(players) and local.tree[players[end]] == tree):
             if m > 1 and len(sum_rows):
                 n = _list_sums(local, fresh[:m], fresh_at, step, children, plan, n)

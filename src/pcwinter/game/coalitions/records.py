@@ -24,13 +24,14 @@ class LocalGraphs(NamedTuple):
     first: IntArray  # (t,) player of each root
     begin: IntArray  # (t + 1,) slots of tree i are begin[i]:begin[i + 1]
     node: IntArray  # (m,) graph node of each slot
+    block: IntArray  # (m,) block of the row that it is in; 0 if rows have one block
     room: IntArray  # (m + 1,) where the neighbours of each slot are stored
     inner: IntArray  # (m,) number of an inner slot (nearer than K hops to the root) in its tree, -1 for the others
     inner_begin: IntArray  # (t + 1,) number of inner slots in earlier trees
     n_edges: int
     hops: int
     weight: FloatArray  # (p,) message weights; empty in the induced game
-    total: FloatArray  # (t,) their sum in each tree
+    total: FloatArray  # (t, b) their sum in each tree and block
     reach: FloatArray  # (p,) weight of every leaf below a player / S between the two; 0 for all but parents of leaves
 
 
@@ -50,7 +51,7 @@ class State(NamedTuple):
     frontier: IntArray  # (2, m) slots to continue from, on this level and the next
     sweep: IntArray  # (1,)
     added: IntArray  # (t,) edges of each tree, or messages
-    total: FloatArray  # (t,) sum of the weights of these messages
+    total: FloatArray  # (t, b) sum of the weights of these messages, by block
     # what the current step did
     changes: IntArray  # (2,) edges that were added, roots that joined
     moved: IntArray  # (m,) slots whose outflow_(K-1) changed when the last of these edges was added
@@ -61,12 +62,17 @@ class State(NamedTuple):
 
 
 def local_graphs(
-    tree: ContributionTree, weight: FloatArray | None = None, reach: FloatArray | None = None
+    tree: ContributionTree, weight: FloatArray | None = None, reach: FloatArray | None = None, block_size: int = 0
 ) -> LocalGraphs:
-    """Slots of every computation tree, with local edges, or with the `weight` and `reach`, (p,), of every player."""
-    number = tree.tree
-    n = int(tree.node.max()) + 1
-    keys, slot = np.unique(number * n + tree.node, return_inverse=True)
+    """Slots of every computation tree, with local edges, or with the `weight` and `reach`, (p,), of every player.
+
+    With a `block_size`, a row has a block for every depth. A node then counts once per depth: at depth k it has the
+    number k * block_size + node.
+    """
+    number, node = tree.tree, tree.node + tree.depth * block_size
+    n = int(node.max()) + 1
+    keys, slot = np.unique(number * n + node, return_inverse=True)
+    block = keys % n // block_size if block_size else np.zeros_like(keys)
     m = len(keys)
     null = np.zeros_like(tree.null) if weight is not None else tree.null
     real = (tree.parent >= 0) & ~null & (weight is None)
@@ -93,15 +99,21 @@ def local_graphs(
         first=tree.roots,
         begin=begin,
         node=keys % n,
+        block=block,
         room=np.r_[0, np.cumsum(degree)],
         inner=np.where(distance < tree.hops, before[:-1] - inner_begin[owner], -1),
         inner_begin=inner_begin,
         n_edges=len(edges),
         hops=tree.hops,
         weight=np.empty(0) if weight is None else weight,
-        total=np.empty(0) if weight is None else np.add.reduceat(weight, tree.roots),
+        total=np.empty((0, 1)) if weight is None else _totals(tree, weight, block[slot]),
         reach=np.zeros(tree.n_players) if reach is None else reach,
     )
+
+
+def _totals(tree: ContributionTree, weight: FloatArray, block: IntArray) -> FloatArray:
+    each = weight[:, None] * (block[:, None] == np.arange(int(block.max()) + 1))
+    return np.asarray(np.add.reduceat(each, tree.roots))
 
 
 def empty_state(local: LocalGraphs) -> State:
@@ -121,7 +133,7 @@ def empty_state(local: LocalGraphs) -> State:
         frontier=np.zeros((2, m), dtype=np.int64),
         sweep=np.zeros(1, dtype=np.int64),
         added=np.zeros(len(local.root), dtype=np.int64),
-        total=np.zeros(len(local.root)),
+        total=np.zeros((len(local.root), local.total.shape[1])),
         changes=np.zeros(2, dtype=np.int64),
         moved=np.zeros(m, dtype=np.int64),
         shift=np.zeros(m),

@@ -72,7 +72,7 @@ def walk_tree(course: Course, first: int, last: int, opened: Opened, scores: Sco
             apply(moves, opened.where, opened.lines, sums, g, n)
             apply(moves, opened.where, opened.white, sums, g, n_white)
             apply(moves, opened.rows, opened.kernel, opened.below, kernel_g, n_kernel)
-            scale = row_scale(local, state, tree)
+            scale = row_scale(local, state, tree, 0)
             scales[0] = scale
             for k in range(n_white):
                 white_h[k] = scale * white[k] + white_constant[k]

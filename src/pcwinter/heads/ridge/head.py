@@ -422,7 +422,8 @@ class RidgeWalker:
     def _lines(self, products: FloatArray) -> FloatArray:
         """(b + inner slots + t, v + d) products next to features, and below them room for the T_w and the rows."""
         local, (b, d), n = self.problem.local, self.features.shape, products.shape[1]
-        lines = np.zeros((b + int(local.inner_begin[-1]) + len(local.root), n + d))
+        n_rows = len(local.root) * local.total.shape[1]
+        lines = np.zeros((b + int(local.inner_begin[-1]) + n_rows, n + d))
         lines[:b, :n] = products[:-1]
         lines[:b, n:] = self.features.toarray()
         return lines

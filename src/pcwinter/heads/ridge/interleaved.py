@@ -10,10 +10,11 @@ matrix products, plus the updates of the rows.
 
 import numpy as np
 
-from pcwinter._util.arrays import FloatArray
+from pcwinter._util.arrays import FloatArray, IntArray
 from pcwinter._util.compiled import compiled
 from pcwinter.game.coalitions.acting import begin_step, join, row_scale
-from pcwinter.game.coalitions.row_updates import apply, plan
+from pcwinter.game.coalitions.records import LocalGraphs
+from pcwinter.game.coalitions.row_updates import Moves, apply, plan
 from pcwinter.heads.ridge.block import changes
 from pcwinter.heads.ridge.block_scores import make_lines, note_line, score_block
 from pcwinter.heads.ridge.course import Course
@@ -33,19 +34,30 @@ def block_size(penalty: float, constant: float, norm: float) -> int:
 
 
 @compiled
+def _add_blocks(local: LocalGraphs, moves: Moves, basis: IntArray, lines: FloatArray, first: int) -> None:
+    """Make the planned additions of messages, each to the g of its block; these begin at the row `first`."""
+    for j in range(moves.end[0]):
+        slot = moves.source[j]
+        to, line = lines[first + local.block[slot]], lines[basis[slot]]
+        for i in range(len(to)):
+            to[i] += moves.weight[j] * line[i]
+
+
+@compiled
 def walk_rows(course: Course, lines: FloatArray, constant: float, size: int, single: bool) -> None:
     """Walk a whole order of single players, in blocks of `size` evaluations.
 
     `lines` holds the inner products with the validation rows, then the features, of every graph node. Below these
-    there is room for the T_w of all inner slots and the g of all rows.
+    there is room for the T_w of all inner slots and the g of all rows, or of the blocks of all rows.
     """
     local, state, moves, players = course.local, course.state, course.moves, course.players
     outcome, penalty, scoring = course.outcome, course.penalty, course.scoring
     n_classes, n = len(scoring.ends) - 1, int(scoring.ends[-1])
     t, width = len(outcome), lines.shape[1]
-    first = len(lines) - t
+    n_blocks = local.total.shape[1]
+    first = len(lines) - t * n_blocks
     sums, g = first - local.inner_begin[t], lines[first:]
-    used, last, scale = np.zeros(t, dtype=np.bool_), np.zeros(t, dtype=np.int64), np.zeros(t)
+    used, last, scale = np.zeros(t, dtype=np.bool_), np.zeros(t, dtype=np.int64), np.zeros(t * n_blocks)
     rows, kernel = np.zeros((t + size, width - n)), np.zeros((t, t))
     known = make_lines(t, size, n_classes, n, single)
     steps, roots = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
@@ -59,16 +71,24 @@ def walk_rows(course: Course, lines: FloatArray, constant: float, size: int, sin
             if state.changes[0] or state.changes[1]:
                 r = local.tree[players[position]]
                 steps[b], roots[b], last[r] = position, r, b
-                line, delta = g[r], known.exact[t + b]
-                for i in range(n):
-                    delta[i] = -scale[r] * line[i]
+                row, delta, begin_r = rows[t + b], known.exact[t + b], r * n_blocks
+                delta[:] = 0.0
+                row[:] = 0.0
+                for q in range(begin_r, begin_r + n_blocks):
+                    for i in range(n):
+                        delta[i] -= scale[q] * g[q, i]
                 plan(local, state, r, moves, False)
-                apply(moves, course.basis, lines, sums + local.inner_begin[r], first + r, width)
-                scale[r] = row_scale(local, state, r)
-                for i in range(n):
-                    delta[i] += scale[r] * line[i]
-                for f in range(width - n):
-                    rows[t + b, f] = scale[r] * line[n + f]
+                if n_blocks == 1:
+                    apply(moves, course.basis, lines, sums + local.inner_begin[r], first + r, width)
+                else:
+                    _add_blocks(local, moves, course.basis, lines, first + begin_r)
+                for k in range(n_blocks):
+                    q = begin_r + k
+                    scale[q] = row_scale(local, state, r, k)
+                    for i in range(n):
+                        delta[i] += scale[q] * g[q, i]
+                    for f in range(width - n):
+                        row[f] += scale[q] * g[q, n + f]
                 note_line(known, t + b)
                 b += 1
             position += 1
@@ -84,8 +104,11 @@ def walk_rows(course: Course, lines: FloatArray, constant: float, size: int, sin
                 used[r] = True
                 if last[r] == i:
                     rows[r] = rows[t + i]
-                    for f in range(n):
-                        known.exact[r, f] = scale[r] * g[r, f]
+                    line = known.exact[r]
+                    line[:] = 0.0
+                    for q in range(r * n_blocks, (r + 1) * n_blocks):
+                        for f in range(n):
+                            line[f] += scale[q] * g[q, f]
                     note_line(known, r)
                     kernel[r] = new[i, :t]
                     kernel[:, r] = new[i, :t]
