@@ -1,5 +1,6 @@
 """The whole flow on small graphs: exact values, convergence, bootstrap, warnings, bad requests."""
 
+from functools import cache
 from itertools import permutations
 from typing import Any
 
@@ -9,8 +10,9 @@ import scipy.sparse as sp
 
 import pcwinter as pw
 from any_graph import ANY_KIND, any_graph, dense, model_rows
+from block_rows import block_scores
 from metric_oracle import ALL, empty_of, suited, with_numbers
-from oracles import accuracy, make_graph, random_graph, ridge_scores
+from oracles import accuracy, log_likelihood, make_graph, random_graph, ridge_scores
 from pcwinter.game.detail import make_parts
 from pcwinter.game.orders import FAMILIES, count_orders
 from pcwinter.game.tree import contribution_tree
@@ -56,6 +58,33 @@ def test_a_filter_is_a_name_for_weights() -> None:
         np.testing.assert_allclose(named.players()["value"], given.players()["value"], atol=1e-12)
     with pytest.raises(ValueError, match="use theta for weights"):
         pw.value(EXACT[2], filter=(0, 0, 1))  # type: ignore[arg-type]
+
+
+@quiet
+def test_values_of_blocks_equal_the_mean_over_all_orders() -> None:
+    graph = EXACT[2]
+    values = pw.exact_value(graph, head=RIDGE, filter="hops", metric="log-likelihood", orders="free")
+    tree, targets = values.tree, graph.labels[graph.val]
+
+    @cache
+    def utility(members: frozenset[int]) -> float:
+        inside = np.isin(np.arange(tree.n_players), list(members))
+        if not inside[tree.roots].any():
+            return float(-np.log(2))
+        return log_likelihood(block_scores(graph, tree, inside, 0.3, 1.0) / 0.5, targets)
+
+    total = np.zeros(tree.n_players)
+    orders = list(permutations(range(tree.n_players)))
+    for order in orders:
+        for k, player in enumerate(order):
+            total[player] += utility(frozenset(order[: k + 1])) - utility(frozenset(order[:k]))
+    np.testing.assert_allclose(values.players()["value"], total / len(orders), atol=1e-10)
+    assert values.nodes()["value"].sum() == pytest.approx(values.utility_full - values.utility_empty)
+    assert "message game with filter hops" in repr(values)
+    guess = pw.value(graph, head=RIDGE, filter="hops", metric="log-likelihood", permutations=40, workers=1)
+    dfs = pw.exact_value(graph, head=RIDGE, filter="hops", metric="log-likelihood").players()["value"]
+    mine = guess.players()
+    assert (np.abs(mine["value"] - dfs) <= 4 * mine["stderr"] + 1e-9).all()
 
 
 @quiet

@@ -313,7 +313,7 @@ def test_a_filter_is_recorded_and_shown(folder: Path, tmp_path: Path) -> None:
             "--coalition messages --theta 1e308,0,1",
             "--theta is [1e+308, 0.0, 1.0], expected weights that are 0 or from",
         ),
-        ("--filter gcn", "--filter is 'gcn', expected sgc, appnp:ALPHA or mean"),
+        ("--filter gcn", "--filter is 'gcn', expected sgc, appnp:ALPHA, mean or hops"),
         ("--filter appnp:2", "--filter is 'appnp:2', expected appnp:ALPHA with ALPHA between 0 and 1"),
         ("--filter mean --coalition induced", "--filter mean needs --coalition messages"),
         ("--filter mean --preset paper", "--filter mean needs --coalition messages, but --coalition is 'induced'"),

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from any_graph import ANY_KIND, any_graph
+from block_rows import block_rows, model_blocks
 from oracles import accuracy, make_graph, random_graph, ridge_prefix, training_rows, validation_rows
 from pcwinter.game.coalitions.acting import coefficients
 from pcwinter.game.metrics import METRICS
@@ -60,3 +62,25 @@ def test_the_utility_of_a_constant_prediction() -> None:
     expected = {"accuracy": 0.7, "macro-f1": f1 / 2, "probability": 0.7, "log-likelihood": logs}
     expected |= {"balanced-accuracy": 0.5, "roc-auc": 0.5, "average-precision": 0.7, "f1:0": 2 * 0.3 / (1 + 0.3)}
     assert found == pytest.approx(expected)
+
+
+@ANY_KIND
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_hops_side_by_side_equal_the_definition(hops: int, kind: str) -> None:
+    graph = any_graph(kind, hops, n=7)
+    tree = contribution_tree(graph, hops)
+    problem = make_problem(graph, tree, "messages", blocks=True)
+    model = model_blocks(graph, hops)
+    everybody = np.ones(tree.n_players, dtype=bool)
+    np.testing.assert_allclose(problem.complete.toarray(), model[graph.train], atol=1e-12)
+    np.testing.assert_allclose(block_rows(graph, tree, everybody), model[graph.train], atol=1e-12)
+    sequence = graph.val[np.argsort(graph.labels[graph.val], kind="stable")]
+    np.testing.assert_allclose(problem.rows.toarray(), model_blocks(graph, hops, "validation")[sequence], atol=1e-12)
+    for share in (0.2, 0.5, 0.9):
+        coalition = np.random.default_rng(hops).random(tree.n_players) < share
+        coalition[tree.roots] = True
+        rows = problem.training_rows(coefficients(problem.local, coalition)).toarray()
+        np.testing.assert_allclose(rows, block_rows(graph, tree, coalition), atol=1e-12)
+    alone = problem.training_rows(coefficients(problem.local, tree.depth == 0)).toarray()
+    assert not alone[:, graph.features.shape[1] :].any()  # empty blocks are 0
+    assert not problem.null.any()

@@ -43,7 +43,7 @@ def test_any_weights() -> None:
     graph, theta = random_graph(3), [0.2, 0, 0.5, 3]
     rows = propagate(graph.training, graph.features, 3, filter_weights(theta, 3)).toarray()
     np.testing.assert_allclose(rows, filtered(graph.training.toarray(), theta) @ graph.features.toarray(), atol=1e-12)
-    assert filter_weights(np.array(theta), 3) == (0.2, 0.0, 0.5, 3.0)
+    assert filter_weights(tuple(np.array(theta)), 3) == (0.2, 0.0, 0.5, 3.0)
     assert filter_weights([0, 0, 1], 2) == filter_weights("sgc", 2) == ()
 
 
@@ -58,7 +58,8 @@ def test_a_filter_has_one_name() -> None:
 @pytest.mark.parametrize(
     ("filter", "facts"),
     [
-        ("gcn", "filter is 'gcn', expected sgc, appnp:ALPHA or mean"),
+        ("gcn", "filter is 'gcn', expected sgc, appnp:ALPHA, mean or hops"),
+        ("hops", "'hops', which only the message game has: choose sgc, appnp:ALPHA or mean"),
         ("means", "did you mean mean"),
         ("sgc:2", "filter is 'sgc:2', expected sgc"),
         ("appnp", "such as appnp:0.1"),

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from any_graph import ANY_KIND, any_graph, dense, model_rows, operator
+from block_rows import plain_blocks
 from oracles import dense_power, random_graph
-from pcwinter.graph.propagation import normalized, propagate, propagate_to
+from pcwinter.graph.propagation import normalized, powers, propagate, propagate_to
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
@@ -31,3 +32,12 @@ def test_propagation_with_weights_and_direction(kind: str, theta: tuple[float, .
     some = propagate_to(graph.train, graph.training, graph.features, hops, scaling=graph.scaling).toarray()
     last = model_rows(graph, dense(graph), (*[0.0] * hops, 1.0))
     np.testing.assert_allclose(some, last[graph.train], atol=1e-12)
+
+
+@ANY_KIND
+def test_powers_without_self_loops(kind: str) -> None:
+    graph = any_graph(kind, 1)
+    for found, expected in zip(
+        powers(graph.training, graph.features, 3), plain_blocks(graph, 3, "training"), strict=True
+    ):
+        np.testing.assert_allclose(found.toarray(), expected, atol=1e-12)

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from any_graph import ANY_KIND, any_graph, coalition_rows, dense, model_rows
+from block_rows import block_rows, model_blocks
 from oracles import accuracy, log_likelihood, random_graph, training_rows, validation_rows
 from pcwinter.experiments.judge import judge
 from pcwinter.game.detail import make_parts
@@ -160,3 +161,21 @@ def test_prefixes_on_any_graph_equal_the_definition(kind: str, family: str) -> N
             rows, labels = coalition_rows(graph, tree, coalition, theta), graph.labels[graph.train]
             weights, bias = torch_loop(sp.csr_array(rows), labels[coalition[tree.roots]], graph.n_classes, RECIPE)
             assert logs[k] == pytest.approx(log_likelihood(np.asarray(z @ weights + bias), targets), abs=1e-8)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_prefixes_with_blocks_equal_the_definition(family: str) -> None:
+    graph = any_graph("directed weighted", 2, n=7, n_train=3, n_classes=3, n_val=20, probability=0.17)
+    tree, targets = contribution_tree(graph, 2), graph.labels[graph.val]
+    walker = SoftmaxWalker(make_problem(graph, tree, "messages", blocks=True), RECIPE, METRICS["log-likelihood"])
+    order = FAMILIES[family](tree, np.random.default_rng(0))
+    logs = walker.walk(order).utility
+    z = model_blocks(graph, 2, "validation")[graph.val]
+    for k in [*np.random.default_rng(1).permutation(tree.n_players)[:4], tree.n_players - 1]:
+        coalition = np.zeros(tree.n_players, dtype=bool)
+        coalition[order.players[: k + 1]] = True
+        if coalition[tree.roots].any():
+            rows, labels = block_rows(graph, tree, coalition), graph.labels[graph.train]
+            weights, bias = torch_loop(sp.csr_array(rows), labels[coalition[tree.roots]], graph.n_classes, RECIPE)
+            assert logs[k] == pytest.approx(log_likelihood(np.asarray(z @ weights + bias), targets), abs=1e-8)
+            assert walker.utility(coalition) == logs[k]

@@ -54,9 +54,9 @@ def test_a_player_acts_once_all_its_ancestors_have_joined(coalition: str, family
 def test_a_row_is_incomplete_until_its_last_message_and_then_has_scale_one() -> None:
     local = local_of("messages")
     state = empty_state(local)
-    assert row_scale(local, state, 0) == 0
+    assert row_scale(local, state, 0, 0) == 0
     for player in range(TREE.size[0]):
         assert incomplete(local, state, 0)
         join(local, state, player)
     assert not incomplete(local, state, 0)
-    assert row_scale(local, state, 0) == 1
+    assert row_scale(local, state, 0, 0) == 1

@@ -49,7 +49,7 @@ def check(problem: Problem, graph: Graph, theta: tuple[float, ...], order: Order
             assert plan.end[step] == plan.end[step + 1]
             continue
         expected = message_row(graph, tree, int(graph.train[number]), inside, theta)
-        np.testing.assert_allclose(plan.scale[step] * row, expected, atol=1e-12)
+        np.testing.assert_allclose(plan.scale[step, 0] * row, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("theta", THETAS)

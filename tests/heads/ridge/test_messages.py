@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from oracles import random_graph
+from any_graph import any_graph
+from block_rows import block_scores
+from oracles import accuracy, log_likelihood, random_graph
 from pcwinter.game.coalitions.messages import message_weights
 from pcwinter.game.metrics import METRICS
-from pcwinter.game.orders import sampler
+from pcwinter.game.orders import FAMILIES, sampler
 from pcwinter.game.problem import make_problem
 from pcwinter.game.protocol import Order
 from pcwinter.game.tree import contribution_tree
@@ -45,6 +47,33 @@ def test_every_step_equals_the_utility_from_scratch(
             for step, utility in enumerate(walk.utility):
                 inside[order.players[steps[step] : steps[step + 1]]] = True
                 assert utility == pytest.approx(game.utility(inside), abs=1e-9)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("kind", "hops"), [("plain transductive", 2), ("directed weighted", 2), ("weighted", 1)])
+def test_every_step_with_blocks_equals_the_definition(
+    kind: str, hops: int, family: str, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, primal = FORMS[form]
+    monkeypatch.setattr(head, "SMALL", small)
+    graph = any_graph(kind, 3, n=6, n_train=4, probability=0.22)
+    tree, targets = contribution_tree(graph, hops), graph.labels[graph.val]
+    problem = make_problem(graph, tree, "messages", blocks=True)
+    logs, counts = (RidgeWalker(problem, 0.3, 0.7, METRICS[m], primal=primal) for m in ("log-likelihood", "accuracy"))
+    rng = np.random.default_rng(1)
+    whole = FAMILIES[family](tree, rng)
+    chosen = [whole, *([sampler(tree, "dfs", (0.5,) * hops)(rng)] if family == "dfs" else [])]
+    for order in chosen:
+        steps, utility, right = order.steps(), logs.walk(order).utility, counts.walk(order).utility
+        inside = np.zeros(tree.n_players, dtype=bool)
+        for step in range(len(utility)):
+            inside[order.players[steps[step] : steps[step + 1]]] = True
+            if inside[tree.roots].any() and (step % 4 == 0 or step > len(utility) - 4):
+                scores = block_scores(graph, tree, inside, 0.3, 0.7)
+                assert utility[step] == pytest.approx(log_likelihood(scores, targets), abs=1e-9)
+                assert logs.utility(inside) == pytest.approx(utility[step], abs=1e-9)
+                assert right[step] == counts.utility(inside) == round(len(targets) * accuracy(scores, targets))
 
 
 def test_parents_of_leaves_reach_all_leaves() -> None:
