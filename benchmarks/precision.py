@@ -21,7 +21,8 @@ from pcwinter.game.orders import FAMILIES
 from pcwinter.game.problem import Problem, make_problem
 from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph
-from pcwinter.heads.ridge.head import STEEPEST, RidgeWalker, inverse_norm
+from pcwinter.heads.ridge.closed_form import inverse_norm
+from pcwinter.heads.ridge.head import STEEPEST, RidgeWalker
 
 Long = npt.NDArray[np.longdouble]
 PENALTIES, BIASES = (1e-6, 1e-4, 1e-3, 0.01, 0.1, 1.0, 1e3, 1e6), (0.0, 3.0, 30.0, 100.0, 1e3)

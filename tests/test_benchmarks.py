@@ -20,6 +20,7 @@ from benchmarks.table import markdown
 import pcwinter as pw
 from pcwinter.estimation.moments import Moments
 from pcwinter.game.problem import GraphGame
+from pcwinter.heads.softmax import softmax_for
 
 RESULTS = ROOT / "benchmarks" / "results"
 
@@ -41,7 +42,7 @@ def ridge(demo: pw.Graph, tree: pw.ContributionTree) -> GraphGame:
 
 def test_the_plain_loop_plays_the_game_of_the_softmax_head(demo: pw.Graph, tree: pw.ContributionTree) -> None:
     """Single precision may turn a node or two of 500."""
-    game, _, _ = pw.graph_game(demo, tree, "softmax")
+    game, _, _ = pw.graph_game(demo, tree, softmax_for(demo), coalition="induced")
     plain = PlainLoop(demo, tree)
     for truncation in ((), (0.5, 0.7)):
         order = pw.sampler(tree, "dfs", truncation)(np.random.default_rng(1))

@@ -137,12 +137,12 @@ def cora(data_dir: Path) -> pw.Graph:
 
 @pytest.fixture(scope="module")
 def ridge_game(cora: pw.Graph) -> GraphGame:
-    return pw.graph_game(cora, pw.contribution_tree(cora), pw.Ridge(penalty=3, bias=3))[0]
+    return pw.graph_game(cora, pw.contribution_tree(cora), pw.Ridge(penalty=3, bias=3), coalition="induced")[0]
 
 
 @pytest.fixture(scope="module")
 def softmax_game(cora: pw.Graph) -> GraphGame:
-    return pw.graph_game(cora, pw.contribution_tree(cora), "softmax")[0]
+    return pw.graph_game(cora, pw.contribution_tree(cora), Softmax(), coalition="induced")[0]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

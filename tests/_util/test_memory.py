@@ -46,7 +46,7 @@ def peak():
 
 name, memory = sys.argv[1], int(sys.argv[2])
 graph = pw.load("demo")  # compiled code and libraries are loaded before the measurement
-pw.value(graph, head=pw.Ridge(penalty=1.0, bias=1.0), permutations=1)
+pw.value(graph, head=pw.Ridge(penalty=1.0, bias=1.0), coalition="induced", permutations=1)
 graph = pw.load(name)
 tree = pw.contribution_tree(graph)
 problem, order = make_problem(graph, tree), pw.sampler(tree, "dfs", (0.7, 0.9))(np.random.default_rng(0))

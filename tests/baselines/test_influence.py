@@ -19,7 +19,7 @@ from pcwinter.baselines.influence import PENALTY, fit, hessian, solve
 from pcwinter.baselines.ranking import Ranking, near_nodes
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.propagation import propagate, propagate_to
-from pcwinter.heads.ridge.head import inverse_norm
+from pcwinter.heads.ridge.closed_form import inverse_norm
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -267,7 +267,7 @@ def test_an_incomplete_head_is_calibrated() -> None:
     assert game.place.constant == found.bias**2
 
 
-@pytest.mark.filterwarnings("ignore:the edges harm the model")
+@pytest.mark.filterwarnings("ignore:the edges harm the model", "ignore:calibration")
 def test_heads_are_those_of_value() -> None:
     graph = random_graph(3)
     assert isinstance(complete_head(graph, "softmax"), Softmax)

@@ -171,9 +171,9 @@ def test_experiments_with_numeric_targets_and_with_other_metrics(tmp_path: Path,
     options = (*options[:-1], tmp_path / "classes")
     done = here("reproduce", "drop-nodes", *options, "--metric", "roc-auc", "--class-weight", "balanced")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("prices drop-nodes unlabelled roc-auc balanced\n")
+    assert "\nprices drop-nodes unlabelled roc-auc balanced\n" in done.stdout
     assert "| influence |" in done.stdout
     (tmp_path / "mine.csv").write_text("node,value\nh3,1\nh4,2\n")
     weighted = ("--metric", "f1:rare", "--class-weight", "balanced", "--seeds", 1)
     done = here("judge", tmp_path / "mine.csv", "--graph", prices, "--features", "none", *weighted)
-    assert done.stdout.startswith("prices judge mine f1:rare balanced\n"), done.stderr
+    assert "\nprices judge mine f1:rare balanced\n" in done.stdout, done.stderr

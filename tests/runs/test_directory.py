@@ -15,11 +15,10 @@ import pytest
 
 import pcwinter as pw
 from command import write_graph
-from pcwinter.heads import softmax
 from pcwinter.runs import directory as module
 from pcwinter.runs.checkpoints import NAMES
-from pcwinter.runs.directory import Directory, fingerprint, write
-from run_graphs import EDGES, HEAD, graph, named
+from pcwinter.runs.directory import Directory, write
+from run_graphs import HEAD, graph, named
 
 FILES = ["edges.csv", "nodes.csv", "players.npz", "run.json"]
 
@@ -269,27 +268,3 @@ def test_two_processes_do_not_share_a_directory(tmp_path: Path) -> None:
         directory.begin(values.request, values.stop)
         directory.finish(values)
     assert pw.read(tmp_path / "run").story["permutations"] == 10
-
-
-@pytest.mark.parametrize("part", ["edges", "features", "labels", "split", "ids", "recipe"])
-def test_the_fingerprint_sees_every_part(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(softmax.PAPER, "other", pw.Softmax(epochs=3))
-    plain = graph()
-    labels, train = plain.labels.copy(), plain.train
-    features = plain.features.toarray()
-    edges = EDGES + ([(1, 4)] if part == "edges" else [])
-    if part == "labels":
-        labels[2] = 0
-    if part == "features":
-        features[0, 0] += 1
-    other = pw.Graph(
-        [*edges, *np.argwhere(np.triu(plain.validation.toarray()))],
-        features,
-        labels,
-        train,
-        plain.val[1:] if part == "split" else plain.val,
-        ids=np.arange(plain.n_nodes)[::-1] if part == "ids" else None,
-        name="other" if part == "recipe" else "",
-    )
-    before, after = fingerprint(plain), fingerprint(other)
-    assert [name for name in before if before[name] != after[name]] == [part]

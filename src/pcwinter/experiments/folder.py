@@ -9,7 +9,7 @@ from typing import Any
 
 from pcwinter._util.files import AGAIN, lock, replace_file, temporary_name
 from pcwinter.graph.graph import Graph
-from pcwinter.runs.directory import fingerprint
+from pcwinter.runs.fingerprint import fingerprint
 
 STUDY = {kind: f"study{'-' * bool(kind)}{kind}.json" for kind in ("", "softmax", "paper")}  # settings of a study
 OURS = {

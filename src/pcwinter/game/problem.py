@@ -91,6 +91,17 @@ class Problem:
         """Whether the targets are numbers."""
         return self.answers.size > 0
 
+    def sums_over_neighbours(self) -> tuple[IntArray, Sparse]:
+        """Nodes w whose T_w a silent block of siblings may add in the message game, and the features of these sums.
+
+        With uneven weights there are none: messages are taken away from sums, which would lose precision.
+        """
+        if not (len(self.local.weight) and self.even):
+            return np.empty(0, dtype=np.int64), sp.csr_array((0, self.features.shape[1]))
+        which = np.unique(self.local.node[self.local.slot[self.local.reach > 0]])
+        between = sp.csr_array(self.step - sp.diags_array(self.step.diagonal()))[which]
+        return which, sp.csr_array(between @ self.features)
+
     @property
     def n_nodes(self) -> int:
         """Number of nodes in the whole graph."""

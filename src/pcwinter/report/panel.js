@@ -9,7 +9,7 @@ function playersOf(k) {
     for (let p = groups.first[g]; p < groups.first[g + 1]; p++) {
       const inner = groups.inner.slice(p * groups.width, (p + 1) * groups.width).filter((step) => step >= 0);
       const root = groups.root[g];
-      paths.push({ steps: root === k ? [k] : [root, ...inner, k], value: groups.value[p], stderr: groups.stderr[p], unclear: groups.unclear[p] });
+      paths.push({ steps: root === k && !inner.length ? [k] : [root, ...inner, k], value: groups.value[p], stderr: groups.stderr[p], unclear: groups.unclear[p] });
     }
     found.push({ root: groups.root[g], total: groups.total[g], paths, count: groups.paths[g], rest: groups.rest[g] });
   }

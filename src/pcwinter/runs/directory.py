@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pcwinter._util.arrays import IntArray
 from pcwinter._util.checks import count, function, instance, number
 from pcwinter._util.csv_files import table_csv
-from pcwinter._util.files import AGAIN, digest, lock, replace_file, temporary_name
+from pcwinter._util.files import AGAIN, lock, replace_file, temporary_name
 from pcwinter._util.memory import budget
 from pcwinter._util.threads import one_thread
 from pcwinter.estimation.estimator import BLOCK, NOT_MET, Checkpoint, State
@@ -42,6 +42,7 @@ from pcwinter.heads.graph_game import check_head, complete
 from pcwinter.heads.ridge.head import Ridge
 from pcwinter.heads.softmax import Softmax, softmax_for
 from pcwinter.runs.checkpoints import NAMES, Checkpoints
+from pcwinter.runs.fingerprint import fingerprint
 from pcwinter.runs.read import read_story, recorded_game, unsaid
 from pcwinter.valuation import MAX_PLAYERS, prepare
 from pcwinter.values import Request, Values, metric_of
@@ -438,22 +439,6 @@ def _hash(identity: Mapping[str, object]) -> str:
 def _same_bits(name: str, version: object) -> object:
     """The version; for pcwinter, the first version that gives the same bits."""
     return SAME_BITS[0] if name == "pcwinter" and version in SAME_BITS else version
-
-
-def fingerprint(graph: Graph) -> dict[str, str]:
-    """Hashes of the parts of a graph, and of the softmax parameters that the heads use for it."""
-    edges, features = graph.adjacency, graph.features
-    parts: dict[str, dict[str, NDArray[Any]]] = {
-        "edges": {"indptr": edges.indptr, "indices": edges.indices, **({"data": edges.data} if graph.weighted else {})},
-        "features": {"indptr": features.indptr, "indices": features.indices, "data": features.data},
-        "labels": {"labels": graph.labels, "classes": np.array(graph.classes)},
-        "split": {"train": graph.train, "val": graph.val, "test": graph.test},
-        "ids": {"ids": graph.ids},
-        "recipe": {name: np.array(x) for name, x in asdict(softmax_for(graph)).items() if x is not None},
-    }
-    if graph.regression:
-        parts["labels"] = {"targets": graph.targets}
-    return {name: digest(arrays) for name, arrays in parts.items()}
 
 
 def _word(value: object) -> str:

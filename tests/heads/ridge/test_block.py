@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pcwinter.heads.ridge.block import changes
-from pcwinter.heads.ridge.head import solve
+from pcwinter.heads.ridge.closed_form import solve
 
 
 @pytest.mark.parametrize("n_used", [0, 1, 8])

@@ -15,7 +15,7 @@ from pcwinter.game.protocol import Order
 from pcwinter.game.tree import contribution_tree
 from pcwinter.graph.graph import Graph
 from pcwinter.heads.graph_game import graph_game
-from pcwinter.heads.ridge.head import Ridge
+from pcwinter.heads.ridge.head import BIASES, PENALTIES, Ridge
 from ridge_walks import walker
 
 THETAS = [(0, 1), (0, 0, 1), (0.1, 0.2, 0.7), (0.5, 0, 0.2), (0, 0.4, 0, 0.6)]  # of the message game
@@ -206,8 +206,8 @@ def test_scores_that_are_all_zero_are_tied() -> None:
     ("head", "sentence"),
     [
         ({"penalty": 1e-6, "bias": 3}, "penalty is 1e-06 and bias is 3, expected a penalty of at least 0.0001,"),
-        ({"penalty": 1e-6}, "penalty is 1e-06, expected a penalty of at least 1.09e-05,"),
-        ({"bias": 5000}, "bias is 5000, expected a penalty of at least 250,"),
+        ({"penalty": 1e-6}, "penalty is 1e-06, expected a penalty of at least 1e-05,"),
+        ({"bias": 50000}, "bias is 50000, expected a penalty of at least 25000,"),
     ],
 )
 def test_parameters_with_which_rounding_would_decide_ties_are_refused(head: dict[str, Any], sentence: str) -> None:
@@ -226,10 +226,10 @@ def test_the_penalty_that_an_error_asks_for_is_accepted(bias: float) -> None:
 
 
 def test_calibration_keeps_to_the_parameters_that_are_accepted() -> None:
-    assert len(Ridge().points()) == 24
-    assert Ridge(penalty=2e-5).points() == [(2e-5, 0.3), (2e-5, 1.0)]
-    assert Ridge(bias=1000).points() == [(p, 1000) for p in (10.0, 30.0, 100.0)]
-    assert {penalty for penalty, _ in Ridge().points(2e6)} == {0.3, 1.0, 3.0, 10.0, 30.0, 100.0}
+    assert len(Ridge().points()) == len(PENALTIES) * len(BIASES)
+    assert Ridge(penalty=2e-5).points() == [(2e-5, bias) for bias in (0.0, 0.1, 0.3, 1.0)]
+    assert Ridge(bias=1000).points() == [(p, 1000) for p in PENALTIES if p >= 10]
+    assert {penalty for penalty, _ in Ridge().points(2e6)} == {p for p in PENALTIES if p >= 0.3}
 
 
 def test_features_that_are_far_larger_than_the_complete_rows_need_a_larger_penalty() -> None:

@@ -35,3 +35,16 @@ def solve_for(kernel: FloatArray, cross: FloatArray, outcome: FloatArray, penalt
     factor = scipy.linalg.cho_factor(kernel + penalty * np.eye(len(kernel)), lower=True)
     weights: FloatArray = scipy.linalg.cho_solve(factor, outcome)
     return np.ascontiguousarray(weights.T) @ cross
+
+
+def kernels_of_trees(features: Sparse, basis: IntArray, begin: IntArray, stored: IntArray) -> FloatArray:
+    """Kernels between the slots of each tree, one after the other, with `stored` numbers per tree.
+
+    Row `basis[slot]` of `features` belongs to a slot. `stored` is 0 for a tree with many slots, where it is cheaper to
+    follow the features themselves.
+    """
+    kernels, at = np.empty(int(stored.sum())), np.cumsum(stored) - stored
+    for tree in np.flatnonzero(stored):
+        x = features[basis[begin[tree] : begin[tree + 1]]]
+        kernels[at[tree] : at[tree] + stored[tree]] = (x @ x.T).toarray().ravel()
+    return kernels

@@ -31,10 +31,7 @@ from pcwinter.game.metrics import ACCURACY, TIE, Metric, class_ends, measure, wh
 from pcwinter.game.problem import Problem
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.heads.ridge.block_scores import STRIP
-from pcwinter.heads.ridge.closed_form import inverse_norm as inverse_norm
-from pcwinter.heads.ridge.closed_form import largest_norm as largest_norm
-from pcwinter.heads.ridge.closed_form import solve as solve
-from pcwinter.heads.ridge.closed_form import solve_for
+from pcwinter.heads.ridge.closed_form import inverse_norm, kernels_of_trees, largest_norm, solve_for
 from pcwinter.heads.ridge.contiguous import walk_dual, walk_primal
 from pcwinter.heads.ridge.counting import KEPT, MOST, errors
 from pcwinter.heads.ridge.course import Course, Scoring, Walked
@@ -153,7 +150,10 @@ class RidgeWalker:
         self.block = block_size(float(self.penalties.min()), self.constant, self.norm)
         self.place = np.arange(len(local.node)) - np.repeat(local.begin[:-1], np.diff(local.begin))
         self.ends = class_ends(problem.targets, problem.n_classes)
-        self.sums, self.sum_rows = self._sum_features(len(nodes), active, scale)
+        which, sums = problem.sums_over_neighbours()
+        self.sums, place = sp.csr_array(sums[:, active] * scale), np.full(problem.n_nodes, -1)
+        place[which] = len(nodes) + 1 + np.arange(len(which))
+        self.sum_rows = place[local.node]  # of each slot, among the lines
         width = len(active)
         self.primal = width + 1 < len(problem.labels) if primal is None else primal
         self.memory = memory
@@ -179,36 +179,13 @@ class RidgeWalker:
             stored = np.where(slots <= max(SMALL, width // 2), slots**2, 0)
             self.gram_begin = np.where(stored > 0, np.cumsum(stored) - stored, -1)
             self._tiles(False, metric.code == ACCURACY and self._roundable)  # raise before the large arrays are made
-            self.grams = self._grams(stored)
+            self.grams = kernels_of_trees(self.features, self.basis, local.begin, stored)
             wide = bool((self.gram_begin < 0).any())
             room = int(np.diff(local.inner_begin).max()) + 1 + self.sums.shape[0]  # for sums of features
             self.coordinates = np.zeros((len(nodes) + room, width)) if wide else np.empty((0, width))
             if wide:
                 self.coordinates[: len(nodes)] = self.features.toarray()
                 self.coordinates[len(nodes) + room - self.sums.shape[0] :] = self.sums.toarray()
-
-    def _sum_features(self, n_nodes: int, active: IntArray, scale: float) -> tuple[Sparse, IntArray]:
-        """Features of the T_w of the message game, and (m,) the place of each slot's T_w after nodes and constant."""
-        local, problem = self.problem.local, self.problem
-        if not (len(local.weight) and problem.even):  # messages are taken away from sums, which would lose precision
-            return sp.csr_array((0, len(active))), np.empty(0, dtype=np.int64)
-        which = np.unique(local.node[local.slot[local.reach > 0]])
-        row = np.full(problem.n_nodes, -1)
-        row[which] = n_nodes + 1 + np.arange(len(which))
-        between = sp.csr_array(problem.step - sp.diags_array(problem.step.diagonal()))[which]
-        return sp.csr_array((between @ problem.features)[:, active] * scale), row[local.node]
-
-    def _grams(self, stored: IntArray) -> FloatArray:
-        """Kernels between the slots of each tree, one after the other, with `stored` numbers per tree.
-
-        `stored` is 0 for a tree with many slots, where it is cheaper to follow the features themselves.
-        """
-        begin, at = self.problem.local.begin, self.gram_begin
-        grams = np.empty(int(stored.sum()))
-        for tree in np.flatnonzero(stored):
-            x = self.features[self.basis[begin[tree] : begin[tree + 1]]]
-            grams[at[tree] : at[tree] + stored[tree]] = (x @ x.T).toarray().ravel()
-        return grams
 
     def footprint(self, interleaved: bool, single: bool) -> tuple[int, int]:
         """Bytes per validation node, and fixed bytes, that a walk needs, including what all walks share."""
