@@ -49,6 +49,11 @@ stopping rule for both methods, and the claims about edges on the paper's splits
 
 METHODS = """## How the numbers were made
 
+**Games.** Studies with "messages" under *game* in the table below have the default game, shared remainders and a head
+calibrated from the data. Studies without an entry there were made by version 0.1.0, with the induced game, the
+remainder to nobody, and a ridge head that imitates the paper's softmax head; they have not been repeated yet. "paper's
+preset" is the paper's game with its softmax head.
+
 **Stopping.** All sampled methods share one rule. A run stops when the node values change by less than 5 % over 20
 orders, after 2,000 orders, or at the time limit given in a note. If the time limit ended a run, "same rule" and
 "converged" refer to the values at that point. The ablation uses at most 200 orders.
