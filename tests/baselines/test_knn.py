@@ -42,7 +42,8 @@ def test_knn_values_equal_enumeration(k: int, n: int) -> None:
 def test_knn_shapley_of_a_graph(k: int, filter: str | list[float]) -> None:
     graph = random_graph(4, n=12, n_train=5, n_val=8, n_classes=3)
     ranking = baselines.knn_shapley(graph, filter=filter, k=k)
-    theta = {"sgc": [0, 0, 1], "mean": [1 / 3, 1 / 3, 1 / 3]}[filter] if isinstance(filter, str) else filter
+    named = {"sgc": [0.0, 0.0, 1.0], "mean": [1 / 3, 1 / 3, 1 / 3]}
+    theta = named[filter] if isinstance(filter, str) else filter
     rows = (filtered(graph.training.toarray(), theta) @ graph.features.toarray())[graph.train]
     expected = np.zeros(5)
     for z, target in zip(validation_rows(graph, 2, theta), graph.labels[graph.val], strict=True):

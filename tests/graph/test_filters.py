@@ -1,6 +1,6 @@
 """Filters against dense algebra, and what is refused."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,7 @@ def test_any_weights() -> None:
     graph, theta = random_graph(3), [0.2, 0, 0.5, 3]
     rows = propagate(graph.training, graph.features, 3, filter_weights(theta, 3)).toarray()
     np.testing.assert_allclose(rows, filtered(graph.training.toarray(), theta) @ graph.features.toarray(), atol=1e-12)
-    assert filter_weights(np.array(theta), 3) == (0.2, 0.0, 0.5, 3.0)
+    assert filter_weights(cast("Any", np.array(theta)), 3) == (0.2, 0.0, 0.5, 3.0)
     assert filter_weights([0, 0, 1], 2) == filter_weights("sgc", 2) == ()
 
 
