@@ -57,9 +57,10 @@ data_option = click.option(
 metric_option = click.option(
     "--metric",
     type=Metric(),
+    metavar="METRIC",
     show_default="accuracy, or r2 for numeric targets",
-    help="What to measure; f1:CLASS is the F1 score of the class called CLASS. Averages over classes are over those "
-    "that occur among the scored nodes.",
+    help=f"What to measure: {', '.join(METRICS)}, or f1:CLASS, the F1 score of the class called CLASS. r2 and neg-mse "
+    "are for numeric targets. Averages over classes are over those that occur among the scored nodes.",
 )
 class_weight_option = click.option(
     "--class-weight",
