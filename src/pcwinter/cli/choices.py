@@ -14,11 +14,8 @@ COALITIONS = ("induced", "messages")
 REMAINDERS = ("silent", "nobody")
 PRESETS = ("paper",)
 EMPTY = ("nothing", "constant")
-FILTERS = ("sgc", "appnp:ALPHA", "mean", "hops")
 ORDERS = ("dfs", "level", "precedence", "free")
 FEATURES = ("row", "standard", "none")
-NORMALISATIONS = ("symmetric", "row")
-SETTINGS = ("inductive", "transductive")
 ON = ("test", "validation")
 PARTS = (*ON, "choice")
 WHICH = ("unlabelled", "labelled", "mixed")
@@ -54,15 +51,6 @@ def at_home(ctx: click.Context, param: click.Parameter, given: str | None) -> Pa
 
 
 RUN = click.Path()
-filter_option = click.option(
-    "--filter",
-    default="sgc",
-    show_default=True,
-    metavar="|".join(FILTERS),
-    help="How the model weights the powers of the propagation: sgc takes the last one alone, appnp decreasing "
-    "weights with the teleport probability ALPHA, mean equal ones. hops puts the powers side by side, "
-    "for values only.",
-)
 data_option = click.option(
     "--data", type=RUN, callback=at_home, help="Folder of the public graphs; default PCWINTER_DATA."
 )
@@ -71,8 +59,8 @@ metric_option = click.option(
     type=Metric(),
     metavar="METRIC",
     show_default="accuracy, or r2 for numeric targets",
-    help=f"What to measure: {', '.join(METRICS)}, or f1:CLASS, the F1 score of the class called CLASS. Averages over "
-    "classes are over those that occur among the scored nodes.",
+    help=f"What to measure: {', '.join(METRICS)}, or f1:CLASS, the F1 score of the class called CLASS. r2 and neg-mse "
+    "are for numeric targets. Averages over classes are over those that occur among the scored nodes.",
 )
 class_weight_option = click.option(
     "--class-weight",
