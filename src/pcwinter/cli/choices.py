@@ -14,8 +14,11 @@ COALITIONS = ("induced", "messages")
 REMAINDERS = ("silent", "nobody")
 PRESETS = ("paper",)
 EMPTY = ("nothing", "constant")
+FILTERS = ("sgc", "appnp:ALPHA", "mean", "hops")
 ORDERS = ("dfs", "level", "precedence", "free")
 FEATURES = ("row", "standard", "none")
+NORMALISATIONS = ("symmetric", "row")
+SETTINGS = ("inductive", "transductive")
 ON = ("test", "validation")
 PARTS = (*ON, "choice")
 WHICH = ("unlabelled", "labelled", "mixed")
@@ -51,6 +54,15 @@ def at_home(ctx: click.Context, param: click.Parameter, given: str | None) -> Pa
 
 
 RUN = click.Path()
+filter_option = click.option(
+    "--filter",
+    default="sgc",
+    show_default=True,
+    metavar="|".join(FILTERS),
+    help="How the model weights the powers of the propagation: sgc takes the last one alone, appnp decreasing "
+    "weights with the teleport probability ALPHA, mean equal ones. hops puts the powers side by side, "
+    "for values only.",
+)
 data_option = click.option(
     "--data", type=RUN, callback=at_home, help="Folder of the public graphs; default PCWINTER_DATA."
 )
