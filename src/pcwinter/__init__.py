@@ -7,4 +7,4 @@ A name is imported when it is first used, so that the command line answers at on
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__version__ = "0.3.0"
+__version__ = "0.4.0"
