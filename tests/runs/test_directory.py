@@ -119,7 +119,7 @@ OLD = Path(__file__).parent / "version-0.1.0"
 def test_a_run_of_version_0_1_0_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(metadata, "version", lambda package: "0.3.0" if package == "pcwinter" else "1")
+    monkeypatch.setattr(metadata, "version", lambda package: "0.4.0" if package == "pcwinter" else "1")
     write_graph(tmp_path)
     mine, out, whole = pw.read_graph(tmp_path), tmp_path / "run", tmp_path / "whole"
     shutil.copytree(OLD / name, out)
@@ -127,7 +127,9 @@ def test_a_run_of_version_0_1_0_goes_on(
     for limit in (30, 40):
         pw.run(mine, out, permutations=limit, resume=True, progress=lambda now: orders.append(now.orders), **options)
     assert orders == [20, 30, 30, 40]
-    pw.run(mine, whole, permutations=40, remainder="nobody", **options)  # as 0.1.0 did; the run has adopted it
+    found = pw.read(out).story["calibration"]  # of 0.1.0, like the game: the run has adopted them
+    head = options.get("head") or pw.Ridge(found["penalty"], found["bias"])
+    pw.run(mine, whole, **{**options, "head": head}, permutations=40, coalition="induced", remainder="nobody")
     for file in ("nodes.csv", "edges.csv"):
         assert (out / file).read_bytes() == (whole / file).read_bytes()
     monkeypatch.setattr(metadata, "version", lambda package: "0.0.9" if package == "pcwinter" else "1")
