@@ -21,7 +21,7 @@ load = functools.cache(pw.load)
 
 def walk(dataset: str, **options: Any) -> float:
     """Seconds that `value` spends on walking orders, without preparation."""
-    return pw.value(load(dataset), **options).estimate.seconds
+    return pw.value(load(dataset), **{"coalition": "induced", **options}).estimate.seconds
 
 
 def data_shapley(dataset: str, permutations: int) -> float:
@@ -31,6 +31,7 @@ def data_shapley(dataset: str, permutations: int) -> float:
 
 MEASUREMENTS: dict[str, Callable[[], float]] = {
     "ridge, cora": lambda: walk("cora", head=RIDGE, permutations=120),
+    "ridge, cora, messages": lambda: walk("cora", head=RIDGE, coalition="messages", permutations=200),
     "ridge, cora, truncated 0.5, 0.7": lambda: walk("cora", head=RIDGE, truncation=(0.5, 0.7), permutations=150),
     "ridge, amazon-photo, truncated 0.7, 0.9": lambda: walk(
         "amazon-photo", head=RIDGE, truncation=(0.7, 0.9), permutations=10

@@ -17,6 +17,7 @@ from benchmarks.checkouts import check_import
 import pcwinter as pw
 
 RIDGE = pw.Ridge(penalty=3.0, bias=1.5, temperature=0.3)
+USUAL: dict[str, Any] = {"head": RIDGE, "coalition": "induced"}  # defaults differ between versions
 SOFTMAX = pw.Softmax(learning_rate=0.05, epochs=20, weight_decay=1e-4)
 QUICK = ("small", "demo")
 SAMPLED: dict[str, dict[str, dict[str, Any]]] = {  # graph -> case -> options of `value`
@@ -30,7 +31,8 @@ SAMPLED: dict[str, dict[str, dict[str, Any]]] = {  # graph -> case -> options of
         "free, three hops": {"head": RIDGE, "orders": "free", "hops": 3, "permutations": 10},
         "probability": {"metric": "probability", "permutations": 30, "bootstrap": 20},
         "softmax": {"head": SOFTMAX, "permutations": 12},
-        "softmax, one hop, default training": {"head": "softmax", "hops": 1, "permutations": 2},
+        "messages, softmax": {"head": SOFTMAX, "coalition": "messages", "permutations": 3},
+        "messages, three hops": {"coalition": "messages", "hops": 3, "metric": "probability", "permutations": 20},
         "softmax, three hops": {"head": SOFTMAX, "hops": 3, "permutations": 2},
         "softmax, truncated": {"head": SOFTMAX, "truncation": (0.5, 0.7), "permutations": 12},
         "softmax, level, macro-f1": {"head": SOFTMAX, "orders": "level", "metric": "macro-f1", "permutations": 3},
@@ -40,6 +42,11 @@ SAMPLED: dict[str, dict[str, dict[str, Any]]] = {  # graph -> case -> options of
     },
     "demo": {
         "until converged": {},
+        "messages": {"coalition": "messages", "permutations": 45},
+        "messages, truncated 0.5, 0.7": {"coalition": "messages", "truncation": (0.5, 0.7), "permutations": 60},
+        "messages, free": {"coalition": "messages", "orders": "free", "permutations": 8},
+        "messages, log-likelihood": {"coalition": "messages", "metric": "log-likelihood", "permutations": 20},
+        "messages, theta": {"coalition": "messages", "theta": (0.1, 0.3, 0.6), "permutations": 20},
         "fixed head": {"head": RIDGE, "permutations": 45, "seed": 7},
         "no bias": {"head": pw.Ridge(penalty=0.5, bias=0.0), "permutations": 20},
         "truncated 0.5, 0.7": {"truncation": (0.5, 0.7), "permutations": 100},
@@ -90,7 +97,7 @@ SAMPLED: dict[str, dict[str, dict[str, Any]]] = {  # graph -> case -> options of
 }
 ENUMERATED: dict[str, dict[str, Any]] = {
     "dfs": {"head": RIDGE},
-    "dfs, calibrated, log-likelihood": {"metric": "log-likelihood"},
+    "dfs, log-likelihood": {"metric": "log-likelihood"},
     "dfs, truncated": {"head": RIDGE, "truncation": (0.5, 0.5), "metric": "probability"},
     "level": {"head": RIDGE, "orders": "level", "hops": 1, "metric": "probability"},
     "precedence": {"head": RIDGE, "orders": "precedence", "hops": 1, "metric": "macro-f1"},
@@ -117,20 +124,18 @@ BASELINES: dict[str, dict[str, Rank]] = {  # graph -> method; lambdas, so that a
         "influence of edges": lambda g: pw.baselines.influence_edges(g),
         "leave one edge out, probability": lambda g: pw.baselines.leave_one_out_edges(g, RIDGE, metric="probability"),
         "Data Shapley": lambda g: pw.baselines.data_shapley(g, RIDGE, pw.stopping.permutations(5), seed=1),
-        "Data Shapley, calibrated": lambda g: pw.baselines.data_shapley(
-            g, "ridge", pw.stopping.permutations(12), workers=2
-        ),
+        "Data Shapley, workers": lambda g: pw.baselines.data_shapley(g, RIDGE, pw.stopping.permutations(12), workers=2),
         "Beta Shapley": lambda g: pw.baselines.beta_shapley(g, RIDGE, pw.stopping.permutations(3), seed=1),
         "Data Shapley, log-likelihood": lambda g: pw.baselines.data_shapley(
             g, RIDGE, pw.stopping.permutations(3), metric="log-likelihood"
         ),
         "Data Banzhaf": lambda g: pw.baselines.data_banzhaf(g, RIDGE, samples=60, metric="probability"),
         "edges by class": lambda g: pw.baselines.of_values(
-            pw.value(g, head=RIDGE, permutations=20), "edge by class", "PC-Winter"
+            pw.value(g, **USUAL, permutations=20), "edge by class", "PC-Winter"
         ),
     },
     "cora": {
-        "Data Shapley": lambda g: pw.baselines.data_shapley(g, "ridge", pw.stopping.permutations(20)),
+        "Data Shapley": lambda g: pw.baselines.data_shapley(g, RIDGE, pw.stopping.permutations(20)),
     },
     "amazon-photo": {
         "leave one node out": lambda g: pw.baselines.leave_one_out_nodes(g, RIDGE),
@@ -175,11 +180,11 @@ def cases(quick: bool) -> Iterator[tuple[str, Callable[[Path], object]]]:
 
 
 def _enumerate(options: dict[str, Any], out: Path) -> None:
-    pw.write(pw.exact_value(graph_of("tiny"), **options), out)
+    pw.write(pw.exact_value(graph_of("tiny"), **USUAL | options), out)
 
 
 def _sample(graph: str, options: dict[str, Any], out: Path) -> None:
-    pw.run(graph_of(graph), out, **options)
+    pw.run(graph_of(graph), out, **USUAL | options)
 
 
 def _rank(graph: str, rank: Rank, out: Path) -> None:
