@@ -6,9 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from block_rows import block_scales, model_blocks, row_normalised
 from metric_oracle import ALL, empty_of, suited, utility_of
 from node_game_oracle import Mask, induced_rows, induced_scores, induced_utility, mask_of
-from oracles import distances, make_graph, random_graph
+from oracles import distances, log_likelihood, make_graph, random_graph, ridge_scores
 from pcwinter import baselines, stopping
 from pcwinter.baselines.node_game import PATIENCE, NodeGame, complete_head, node_game
 from pcwinter.game.metrics import ACCURACY
@@ -293,3 +294,26 @@ def test_heads_are_those_of_value() -> None:
 def test_the_number_of_hops_is_checked() -> None:
     with pytest.raises(ValueError, match="hops is 0"):
         game_of(random_graph(1), 0)
+
+
+@pytest.mark.parametrize("hops", [1, 2])
+def test_blocks_side_by_side_equal_the_definition(hops: int) -> None:
+    graph = random_graph(4, n=12, probability=0.3, n_train=5, n_classes=3, n_val=25)
+    game = node_game(graph, RIDGE, hops=hops, filter="hops", metric="log-likelihood")
+    z, scales = model_blocks(graph, hops, "validation")[graph.val], block_scales(graph, hops)
+    scale = float(np.mean(np.sum(model_blocks(graph, hops)[graph.train] ** 2, axis=1)) ** -0.5)
+    for seed in range(6):
+        coalition = np.random.default_rng(seed).random(game.n_players) < 0.7
+        coalition[np.isin(game.nodes, graph.train[:2])] = True
+        inside = np.isin(np.arange(graph.n_nodes), game.nodes[coalition])
+        step = row_normalised(graph.training.toarray() * np.outer(inside, inside))
+        blocks = [np.linalg.matrix_power(step, k) @ graph.features.toarray() for k in range(hops + 1)]
+        known = graph.train[inside[graph.train]]
+        rows = np.hstack([block * by for block, by in zip(blocks, scales, strict=True)])[known]
+        assert RIDGE.penalty is not None
+        assert RIDGE.bias is not None
+        scores = ridge_scores(rows, graph.labels[known], z, 3, RIDGE.penalty, RIDGE.bias, scale)
+        expected = log_likelihood(scores / (RIDGE.temperature or 1.0), graph.labels[graph.val])
+        assert game.utility(coalition) == pytest.approx(expected, abs=1e-10)
+        order = order_of(np.concatenate([np.flatnonzero(coalition), np.flatnonzero(~coalition)]))
+        assert game.walk(order).utility[coalition.sum() - 1] == pytest.approx(expected, abs=1e-10)

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from any_graph import ANY_KIND, any_graph, dense, model_rows
+from block_rows import block_scales, model_blocks, row_normalised
 from metric_oracle import balanced, learnt, lopsided, utility_of, with_numbers
 from oracles import dense_power, filtered, random_graph, ridge_fit, validation_rows
 from pcwinter.baselines.ranking import all_edges
@@ -76,8 +77,8 @@ def test_other_filters() -> None:
     seen = {expected(graph, 2)}
     for filter, theta in {"appnp:0.6": (0.6, 0.24, 0.16), "mean": (1 / 3, 1 / 3, 1 / 3)}.items():
         accuracy = judge(graph, filter=filter)
-        assert accuracy == Judge(graph, filter=theta).accuracy() == expected(graph, 2, theta=theta)
-        assert Judge(graph, filter=filter).accuracy(keep=np.ones(TOTAL, dtype=np.bool_)) == accuracy
+        assert accuracy == Judge(graph, filter=theta).score() == expected(graph, 2, theta=theta)
+        assert Judge(graph, filter=filter).score(keep=np.ones(TOTAL, dtype=np.bool_)) == accuracy
         seen.add(accuracy)
     assert len(seen) > 1
 
@@ -268,3 +269,17 @@ def test_the_old_name_of_score_still_works() -> None:
     judged = Judge(random_graph(1), on="validation")
     with pytest.warns(DeprecationWarning, match=r"Judge\.accuracy is now called Judge\.score"):
         assert judged.accuracy() == judged.score()
+
+
+def test_blocks_side_by_side_are_judged() -> None:
+    graph = random_graph(5, n=24, n_train=10, n_classes=3, n_val=20, n_features=4)
+    judged = Judge(graph, on="validation", filter="hops", head=RECIPE)
+    keep = np.ones(graph.n_nodes, dtype=np.bool_)
+    keep[[0, 3, 12, 15]] = False
+    step = row_normalised(graph.training.toarray() * np.outer(keep, keep))
+    blocks = [np.linalg.matrix_power(step, k) @ graph.features.toarray() for k in range(3)]
+    known = graph.train[keep[graph.train]]
+    rows = np.hstack([block * by for block, by in zip(blocks, block_scales(graph, 2), strict=True)])[known]
+    weights, bias = torch_loop(sp.csr_array(rows), graph.labels[known], 3, RECIPE)
+    scores = model_blocks(graph, 2, "validation")[graph.val] @ weights + bias
+    assert judged.score(keep=keep) == np.mean(np.round(scores, 9).argmax(axis=1) == graph.labels[graph.val])

@@ -59,7 +59,6 @@ def test_a_filter_has_one_name() -> None:
     ("filter", "facts"),
     [
         ("gcn", "filter is 'gcn', expected sgc, appnp:ALPHA, mean or hops"),
-        ("hops", "'hops', which only the message game has: choose sgc, appnp:ALPHA or mean"),
         ("means", "did you mean mean"),
         ("sgc:2", "filter is 'sgc:2', expected sgc"),
         ("appnp", "such as appnp:0.1"),

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from any_graph import ANY_KIND, any_graph, dense, model_rows, operator
-from block_rows import plain_blocks
+from block_rows import model_blocks, plain_blocks
 from oracles import dense_power, random_graph
-from pcwinter.graph.propagation import normalized, powers, propagate, propagate_to
+from pcwinter.graph.propagation import filter_of, normalized, powers, propagate, propagate_to
 
 
 @pytest.mark.parametrize("hops", [1, 2, 3])
@@ -41,3 +41,16 @@ def test_powers_without_self_loops(kind: str) -> None:
         powers(graph.training, graph.features, 3), plain_blocks(graph, 3, "training"), strict=True
     ):
         np.testing.assert_allclose(found.toarray(), expected, atol=1e-12)
+
+
+@ANY_KIND
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_blocks_side_by_side(kind: str, hops: int) -> None:
+    graph = any_graph(kind, 3, n=9)
+    theta = filter_of("hops", hops, graph.training, graph.features, graph.train)
+    expected = model_blocks(graph, hops)
+    rows = propagate(graph.training, graph.features, hops, theta, graph.scaling)
+    np.testing.assert_allclose(rows.toarray(), expected, atol=1e-12)
+    some = propagate_to(graph.train, graph.training, graph.features, hops, theta, graph.scaling)
+    np.testing.assert_allclose(some.toarray(), expected[graph.train], atol=1e-12)
+    assert filter_of("sgc", hops, graph.training, graph.features, graph.train) == ()

@@ -24,13 +24,13 @@ import scipy.sparse as sp
 from scipy.special import log_softmax, softmax
 
 from pcwinter._util.arrays import FloatArray, IntArray, Sparse
-from pcwinter._util.checks import number
+from pcwinter._util.checks import either, number
 from pcwinter._util.compiled import compiled, inlined
 from pcwinter._util.threads import one_thread
 from pcwinter.baselines.node_game import lists, steps_to_labelled
 from pcwinter.baselines.ranking import Ranking, all_edges, near_nodes
 from pcwinter.game.class_weights import check_class_weight, class_weights
-from pcwinter.graph.filters import filter_weights
+from pcwinter.graph.filters import SUMS, Blocks, filter_weights
 from pcwinter.graph.graph import Graph
 from pcwinter.graph.propagation import propagate, propagate_to
 from pcwinter.heads.ridge.closed_form import inverse_norm
@@ -91,6 +91,8 @@ def _influence(
     if graph.regression:
         raise ValueError("influence needs classes, but the graph has numeric targets: use leave-one-out values")
     penalty, theta = number("penalty", penalty), filter_weights(filter, hops)
+    if isinstance(theta, Blocks):
+        raise ValueError(f"influence needs a filter that adds powers up, but filter is 'hops': choose {either(SUMS)}")
     of_class = class_weights(graph.labels[graph.train], graph.n_classes, check_class_weight(class_weight))
     ends = items if items.ndim == 2 else np.stack([items, np.full(len(items), -1)], axis=1)
     values, began = np.empty(len(items)), time.perf_counter()

@@ -8,9 +8,8 @@ import numpy as np
 from pcwinter._util.arrays import FloatArray
 from pcwinter._util.checks import whole_number
 from pcwinter.baselines.ranking import Ranking
-from pcwinter.graph.filters import filter_weights
 from pcwinter.graph.graph import Graph, check_graph
-from pcwinter.graph.propagation import propagate
+from pcwinter.graph.propagation import filter_of, propagate
 
 
 def knn_shapley(graph: Graph, *, hops: int = 2, filter: str | Sequence[float] = "sgc", k: int = 5) -> Ranking:
@@ -26,7 +25,7 @@ def knn_shapley(graph: Graph, *, hops: int = 2, filter: str | Sequence[float] = 
     if graph.regression:
         raise ValueError("KNN-Shapley needs classes, but the graph has numeric targets: use data_shapley")
     k, hops = whole_number("k", k, 1), whole_number("hops", hops, 1)
-    theta, began = filter_weights(filter, hops), time.perf_counter()
+    theta, began = filter_of(filter, hops, graph.training, graph.features, graph.train), time.perf_counter()
     rows = propagate(graph.training, graph.features, hops, theta, graph.scaling)[graph.train]
     z = propagate(graph.validation, graph.features, hops, theta, graph.scaling)[graph.val]
     squares: FloatArray = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()

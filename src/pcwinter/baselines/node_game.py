@@ -6,6 +6,7 @@ subgraph. `node_rows` has the sums that a walk keeps up to date.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,9 +20,9 @@ from pcwinter.game.metrics import TIE, Metric, class_ends, measure, metric_for, 
 from pcwinter.game.problem import expected
 from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import contribution_tree
-from pcwinter.graph.filters import filter_weights
+from pcwinter.graph.filters import Blocks, filter_weights
 from pcwinter.graph.graph import Graph, check_graph
-from pcwinter.graph.propagation import Scaling, propagate, propagate_to
+from pcwinter.graph.propagation import Scaling, filter_of, propagate, propagate_to
 from pcwinter.heads.graph_game import complete, graph_game, suited_head
 from pcwinter.heads.ridge.closed_form import inverse_norm, solve_for
 from pcwinter.heads.ridge.head import CHUNK, Ridge
@@ -172,7 +173,7 @@ def node_game(
     check_graph(graph)
     head, chosen = complete_head(graph, head, hops, metric, filter=filter), metric_for(metric, graph)
     hops = whole_number("hops", hops, 1)
-    theta = filter_weights(filter, hops)
+    theta = filter_of(filter, hops, graph.training, graph.features, graph.train)
     depths = steps_to_labelled(graph, hops if reach is None else reach)
     nodes = np.flatnonzero(depths >= 0)
     depth = depths[nodes]
@@ -185,7 +186,9 @@ def node_game(
     features = graph.features[nodes]
     validation = propagate(graph.validation, graph.features, hops, theta, graph.scaling)[val]
     active = np.unique(features[depth <= hops].indices)
-    features, validation = features[:, active], validation[:, active]
+    blocks = range(hops + 1 if isinstance(theta, Blocks) else 1)
+    validation = validation[:, np.concatenate([active + k * graph.features.shape[1] for k in blocks])]
+    features = features[:, active]
     ridge = head if isinstance(head, Ridge) else Ridge(penalty=1.0, bias=0.0)
     assert ridge.penalty is not None
     assert ridge.bias is not None
@@ -211,7 +214,7 @@ def node_game(
         outcome=outcome,
         depth=depth,
         line=np.argsort(by_depth),
-        vectors=_vectors(features[near], validation) if head is ridge else np.empty((0, 0)),
+        vectors=_vectors(features[near], validation) if head is ridge and not theta else np.empty((0, 0)),
         ends=class_ends(graph.labels[val], outcome.shape[1]),
         answers=answers,
         penalty=ridge.penalty / of_class[label],
@@ -233,7 +236,7 @@ def node_game(
         features=sp.csr_array(features),
         validation=sp.csr_array(validation),
         softmax=head if isinstance(head, Softmax) else None,
-        weights=weights,
+        weights=of_class,
         tolerance=tolerance,
     )
     everybody = np.ones(len(nodes), dtype=np.bool_)
@@ -284,7 +287,8 @@ def complete_head(
     if not complete(checked, metric_for(metric, graph)):
         tree = contribution_tree(graph, hops)
         theta = filter_weights(filter, tree.hops)
-        _, _, found = graph_game(graph, tree, checked, metric, coalition=coalition, theta=theta)
+        options: dict[str, Any] = {"blocks": True} if isinstance(theta, Blocks) else {"theta": theta}
+        _, _, found = graph_game(graph, tree, checked, metric, coalition=coalition, **options)
         assert found is not None
         return found.head
     assert not isinstance(checked, str)

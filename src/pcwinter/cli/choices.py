@@ -60,8 +60,7 @@ filter_option = click.option(
     show_default=True,
     metavar="|".join(FILTERS),
     help="How the model weights the powers of the propagation: sgc takes the last one alone, appnp decreasing "
-    "weights with the teleport probability ALPHA, mean equal ones. hops puts the powers side by side, "
-    "for values only.",
+    "weights with the teleport probability ALPHA, mean equal ones. hops puts the powers side by side.",
 )
 data_option = click.option(
     "--data", type=RUN, callback=at_home, help="Folder of the public graphs; default PCWINTER_DATA."

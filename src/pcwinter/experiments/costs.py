@@ -1,6 +1,7 @@
 """Study -> what the values cost: players, evaluations and seconds, next to the numbers of the paper."""
 
 import time
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from pcwinter.experiments.study import Study
 from pcwinter.game.orders import expected_visits, sampler
 from pcwinter.game.protocol import Order
 from pcwinter.game.tree import contribution_tree
-from pcwinter.graph.filters import filter_weights
+from pcwinter.graph.filters import Blocks, filter_weights
 from pcwinter.heads.graph_game import graph_game
 from pcwinter.heads.softmax import softmax_for
 
@@ -106,7 +107,9 @@ def _softmax_models(study: Study, walked: float) -> tuple[float, float]:
     """
     tree = contribution_tree(study.graph, study.hops)
     study.say("training a few softmax models of each method to measure their time")
-    players, _, _ = graph_game(study.graph, tree, "softmax", theta=filter_weights(study.filter, study.hops))
+    theta = filter_weights(study.filter, study.hops)
+    options: dict[str, Any] = {"blocks": True} if isinstance(theta, Blocks) else {"theta": theta}
+    players, _, _ = graph_game(study.graph, tree, softmax_for(study.graph), **options)
     rng = np.random.default_rng(0)
     order = sampler(tree, "dfs")(rng)
     order = Order(order.players, tree.parent[order.players] < 0)

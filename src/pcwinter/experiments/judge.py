@@ -21,9 +21,8 @@ from pcwinter._util.checks import instance, one_of, whole_number
 from pcwinter.game.class_weights import class_weights
 from pcwinter.game.metrics import ACCURACY, TIE, class_ends, measure, metric_for
 from pcwinter.game.problem import expected
-from pcwinter.graph.filters import filter_weights
 from pcwinter.graph.graph import Graph, check_graph
-from pcwinter.graph.propagation import propagate, propagate_to
+from pcwinter.graph.propagation import filter_of, propagate, propagate_to
 from pcwinter.heads.graph_game import suited_head
 from pcwinter.heads.ridge.closed_form import inverse_norm, solve_for
 from pcwinter.heads.ridge.head import Ridge
@@ -64,7 +63,8 @@ class Judge:
         if not len(nodes):
             raise ValueError("the graph has no test nodes to score on: add some to its split, or use on='validation'")
         self.graph, self.hops = graph, whole_number("hops", hops, 1)
-        self.remaining, self.theta = remaining, filter_weights(filter, self.hops)
+        self.remaining = remaining
+        self.theta = filter_of(filter, self.hops, graph.training, graph.features, graph.train)
         self.metric = metric_for(metric, graph, "test" if on == "test" else "val")
         self.nodes = nodes[np.argsort(graph.labels[nodes], kind="stable")]
         self.outcome, self.answers = expected(graph, self.nodes)

@@ -128,8 +128,8 @@ class Study:
         return [part for part in (self.metric, self.class_weight, self.filter.replace("sgc", "")) if part]
 
     def knows(self, method: str) -> bool:
-        """Whether the baseline `method` exists for this graph: influence functions need classes."""
-        return not (self.graph.regression and method.startswith("influence"))
+        """Whether the baseline `method` exists here: influence functions need classes, and a filter that adds up."""
+        return not (method.startswith("influence") and (self.graph.regression or self.filter == "hops"))
 
     def axis(self, steps: str, *, fresh: bool = False) -> str:
         """The label of the x axis. On `fresh` splits, it shows the share of the `steps`: their number differs."""

@@ -19,7 +19,7 @@ from pcwinter.game.protocol import Order, Walk
 from pcwinter.game.tree import ContributionTree
 from pcwinter.graph.filters import check_weights
 from pcwinter.graph.graph import Graph
-from pcwinter.graph.propagation import PLAIN, normalized, powers, propagate
+from pcwinter.graph.propagation import PLAIN, block_scales, normalized, powers, propagate, side_by_side
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,8 +173,7 @@ def _side_by_side(graph: Graph, tree: ContributionTree, val: IntArray, empty: st
     weight, _ = message_weights(tree, step, (1.0,) * (hops + 1))
     _refuse_tiny(weight, np.ones_like(tree.null))
     complete = [rows[graph.train] for rows in powers(graph.training, graph.features, hops)]
-    norms = np.array([np.sqrt(rows.multiply(rows).sum() / len(graph.train)) for rows in complete])
-    scales = 1 / np.where(norms > 0, norms, 1.0)
+    scales = block_scales(complete)
     validation = [rows[val] for rows in powers(graph.validation, graph.features, hops)]
     outcome, answers = expected(graph, val)
     return Problem(
@@ -184,19 +183,15 @@ def _side_by_side(graph: Graph, tree: ContributionTree, val: IntArray, empty: st
         labels=graph.labels[graph.train],
         n_classes=outcome.shape[1],
         outcome=outcome,
-        complete=_scaled(complete, scales),
+        complete=side_by_side(complete, scales),
         null=~carriers(tree, weight),
         step=step,
         even=False,
-        rows=_scaled(validation, scales),
+        rows=side_by_side(validation, scales),
         targets=graph.labels[val],
         answers=answers,
         empty=empty,
     )
-
-
-def _scaled(blocks: list[Sparse], scales: FloatArray) -> Sparse:
-    return sp.csr_array(sp.hstack([rows * scale for rows, scale in zip(blocks, scales, strict=True)]))
 
 
 def refuses_induced(graph: Graph) -> str:

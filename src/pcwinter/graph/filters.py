@@ -22,8 +22,15 @@ FILTERS = (*SUMS, "hops")
 SMALLEST = 1e-9  # of the weights theta that are not 0; the largest is 1e9
 
 
+class Blocks(tuple[float, ...]):
+    """Scales of the blocks of the filter "hops", in the place of the weights of a sum."""
+
+
 def filter_weights(filter: str | Sequence[float], hops: int) -> tuple[float, ...]:
-    """The weights theta as a tuple of hops + 1 floats, from the name of a filter or from theta itself; () for "sgc"."""
+    """The weights theta as a tuple of hops + 1 floats, from the name of a filter or from theta itself; () for "sgc".
+
+    For "hops" they are `Blocks` without a scale, see `filter_of`.
+    """
     if not isinstance(filter, str):
         return check_weights("filter", filter, hops)
     kind, _, parameter = filter.partition(":")
@@ -32,7 +39,7 @@ def filter_weights(filter: str | Sequence[float], hops: int) -> tuple[float, ...
     if filter == "mean":
         return (1 / (hops + 1),) * (hops + 1)
     if filter == "hops":
-        raise ValueError(f"filter is 'hops', which only the message game has: choose {either(SUMS)}")
+        return Blocks((1.0,) * (hops + 1))
     if kind != "appnp":
         raise ValueError(
             f"filter is {filter!r}, expected {either(FILTERS)}{did_you_mean(kind, ('sgc', 'appnp', 'mean', 'hops'))}"

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pcwinter._util.arrays import FloatArray, IntArray, Sparse
+from pcwinter.graph.filters import Blocks, filter_weights
 
 NORMALISATIONS = ("symmetric", "row")
 
@@ -29,7 +30,12 @@ PLAIN = Scaling("row", 0.0)
 def propagate(
     adjacency: Sparse, features: Sparse, hops: int, theta: Sequence[float] = (), scaling: Scaling = USUAL
 ) -> Sparse:
-    """Sum over j of theta_j S^j X on a whole graph, (n, d), with S as in `normalized`; S^hops X without `theta`."""
+    """Sum over j of theta_j S^j X on a whole graph, (n, d), with S as in `normalized`; S^hops X without `theta`.
+
+    With `Blocks` it is the blocks side by side, (n, (hops + 1) d), each times its scale.
+    """
+    if isinstance(theta, Blocks):
+        return side_by_side(powers(adjacency, features, hops), theta)
     step = normalized(adjacency, scaling)
     rows = sp.csr_array(features * theta[-1]) if theta else features
     for weight in reversed(theta[:-1] or [0.0] * hops):
@@ -48,7 +54,14 @@ def propagate_to(
     scaling: Scaling = USUAL,
 ) -> Sparse:
     """(r, d) the rows `rows` of `propagate`. This is much faster than `propagate` when there are few of them."""
-    step = normalized(adjacency, scaling)
+    step = normalized(adjacency, PLAIN if isinstance(theta, Blocks) else scaling)
+    if isinstance(theta, Blocks):
+        reached = sp.csr_array(sp.eye_array(adjacency.shape[0], format="csr")[rows])
+        found = [sp.csr_array(reached @ features)]
+        for _ in range(hops):
+            reached = sp.csr_array(reached @ step)
+            found.append(sp.csr_array(reached @ features))
+        return side_by_side(found, theta)
     if theta:
         start = sp.eye_array(adjacency.shape[0], format="csr")[rows]
         reached = start * theta[-1]
@@ -67,6 +80,26 @@ def powers(adjacency: Sparse, features: Sparse, hops: int) -> list[Sparse]:
     for _ in range(hops):
         rows.append(sp.csr_array(step @ rows[-1]))
     return rows
+
+
+def side_by_side(blocks: Sequence[Sparse], scales: Sequence[float]) -> Sparse:
+    """(n, sum of d) blocks next to each other, each times its scale."""
+    return sp.csr_array(sp.hstack([block * scale for block, scale in zip(blocks, scales, strict=True)]))
+
+
+def block_scales(complete: Sequence[Sparse]) -> Blocks:
+    """The inverse root mean square norm of the complete rows of each block; 1 for an empty block."""
+    norms = [float(np.sqrt(rows.multiply(rows).sum() / rows.shape[0])) for rows in complete]
+    return Blocks(1 / norm if norm > 0 else 1.0 for norm in norms)
+
+
+def filter_of(
+    filter: str | Sequence[float], hops: int, adjacency: Sparse, features: Sparse, labelled: IntArray
+) -> tuple[float, ...]:
+    """The weights of a filter; for "hops" the scales of its blocks, from the complete rows of the `labelled` nodes."""
+    if isinstance(filter, str) and filter == "hops":
+        return block_scales([rows[labelled] for rows in powers(adjacency, features, hops)])
+    return filter_weights(filter, hops)
 
 
 def normalized(adjacency: Sparse, scaling: Scaling = USUAL) -> Sparse:
