@@ -37,7 +37,7 @@ def tree(demo: pw.Graph) -> pw.ContributionTree:
 
 @pytest.fixture(scope="module")
 def ridge(demo: pw.Graph, tree: pw.ContributionTree) -> GraphGame:
-    return pw.graph_game(demo, tree, pw.Ridge(penalty=3, bias=3))[0]
+    return pw.graph_game(demo, tree, pw.Ridge(penalty=3, bias=3), coalition="induced")[0]
 
 
 def test_the_plain_loop_plays_the_game_of_the_softmax_head(demo: pw.Graph, tree: pw.ContributionTree) -> None:

@@ -260,13 +260,12 @@ def test_calibration_of_the_softmax_head_does_not_depend_on_them_either(name: st
     assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.filterwarnings("ignore:the edges harm")
 def test_cora_converges_as_the_paper_says(cora: pw.Graph) -> None:
-    """The paper needs 325 orders; the edges harm on validation, which the user is told."""
+    """The paper needs 325 orders. With a calibrated head the edges help."""
     values = pw.value(cora)
     assert values.status.startswith("Converged")
     assert 200 <= values.permutations <= 450
-    assert values.utility_full < values.utility_roots
+    assert values.utility_full > values.utility_roots
     assert values.nodes()["value"].sum() == pytest.approx(values.utility_full)
 
 
@@ -296,7 +295,7 @@ def test_rare_classes_by_roc_auc(name: str, truncation: tuple[float, ...], data_
     assert values.utility_full == pytest.approx(area, abs=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:the edges harm")
+@pytest.mark.filterwarnings("ignore:the (edges harm|inductive split)")
 def test_dropping_counties_by_value_lowers_r2_faster_than_random_and_degree(data_dir: Path) -> None:
     graph = pw.read_graph(data_dir / "more" / "county-election.npz", features="none")
     assert repr(graph).startswith("Graph: 3111 nodes, 9234 edges, regression on 1 target, 7 features")

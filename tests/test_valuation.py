@@ -16,7 +16,6 @@ from oracles import accuracy, log_likelihood, make_graph, random_graph, ridge_sc
 from pcwinter.game.detail import make_parts
 from pcwinter.game.orders import FAMILIES, count_orders
 from pcwinter.game.tree import contribution_tree
-from pcwinter.heads.ridge.leave_one_out import LeaveOneOut
 from pcwinter.valuation import prepare
 
 RIDGE = pw.Ridge(penalty=0.3, bias=1.0, temperature=0.5)
@@ -93,7 +92,7 @@ def test_values_of_blocks_equal_the_mean_over_all_orders() -> None:
 @pytest.mark.parametrize("hops", [1, 2, 3])
 def test_null_players_get_exactly_zero_and_values_add_up(head: pw.Ridge | pw.Softmax, family: str, hops: int) -> None:
     graph = random_graph(1, n=6, probability=0.4, n_train=2, n_val=30)
-    values = pw.value(graph, hops=hops, head=head, orders=family, permutations=4)
+    values = pw.value(graph, hops=hops, head=head, coalition="induced", orders=family, permutations=4)
     players = values.players()
     assert players["null"].any() == (hops > 1)
     assert (players.loc[players["null"], ["value", "stderr"]] == 0).all(axis=None)
@@ -253,7 +252,8 @@ def test_numeric_targets_need_ridge_and_their_own_metrics() -> None:
     graph = with_numbers(make_graph([(0, 2), (1, 3), (2, 3)], [0, 1, 2, 3, 4], n_val=20))
     values = pw.value(graph, permutations=2)
     assert values.request.metric == "r2"
-    assert isinstance(values.calibration, LeaveOneOut)
+    assert values.calibration is not None
+    assert isinstance(values.calibration.head, pw.Ridge)
     refused: list[tuple[dict[str, Any], str]] = [
         ({"head": "softmax"}, "the softmax head needs classes, but the graph has numeric targets: use head='ridge'"),
         ({"head": pw.Softmax()}, "the softmax head needs classes"),
@@ -308,7 +308,7 @@ def test_nothing_is_told_when_all_is_well(recwarn: pytest.WarningsRecorder) -> N
         ({"truncation": 0.5}, "one number per hop"),
         ({"coalition": "message"}, "did you mean messages"),
         ({"remainder": "all"}, "remainder is 'all'"),
-        ({"theta": (0, 0, 1)}, "coalition='messages'"),
+        ({"theta": (0, 0, 1), "coalition": "induced"}, "coalition='messages'"),
         ({"theta": 0.5, "coalition": "messages"}, "theta is 0.5, expected a list of 3 numbers"),
         ({"theta": {0: 1}, "coalition": "messages"}, "expected a list of 3 numbers"),
         ({"preset": "letter"}, "preset is 'letter'"),

@@ -119,8 +119,8 @@ class AnyTwin(Twin):
     """The dense twin of influence functions, with the operator of any graph."""
 
     def __init__(self, graph: Graph, hops: int, penalty: float) -> None:
-        super().__init__(graph, hops, penalty)
         self.hops = hops
+        super().__init__(graph, hops, penalty)
         self.scale = scale_of(graph, hops, dense(graph))
         self.z = self.rows(dense(graph))
         self.z_val = self.with_bias(model_rows(graph, dense(graph, "validation"), last(hops))[graph.val])

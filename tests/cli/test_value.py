@@ -389,7 +389,7 @@ def test_numeric_targets(tmp_path: Path) -> None:
     assert "validation r2: " in done.stdout
     run = pw.read(out)
     assert run.story["asked"]["metric"] == "r2"
-    assert run.story["calibration"].keys() == {"penalty", "bias", "r2"}
+    assert run.story["calibration"].keys() == {"penalty", "bias", "explained"}
     gain = run.story["utility_full"] - run.story["utility_empty"]
     assert run.nodes["value"].sum() == pytest.approx(gain, abs=1e-12)
     shown = call("show", out)

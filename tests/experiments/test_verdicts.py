@@ -84,20 +84,20 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     same_own, same_path, influence, *_ = lines_with(verdicts([Tables(folder, "cora", "softmax")]), "cora", "softmax")
     assert (same_own, same_path) == (own, path)  # the claim of the paper is about other methods
     assert (facts(influence), numbers(influence)) == (["yes (-0.0200)", "no (+0.0400)"], [0.66])
-    assert not verdicts([Tables(folder, "cora", "ridge")])
+    assert not verdicts([Tables(folder, "cora")])
     assert "Data Shapley" not in verdicts([Tables(folder, "cora", "softmax")], "add-edges")
     (folder / "cora-efficiency.table.csv").write_text(
         "method,orders,seconds an order,seconds in total\nPC-Winter,9,1,9\nData Shapley,8,2.5,20\n"
         '"PC-Winter, softmax",9,4,36\n"Data Shapley, softmax",8,2,16\n'
     )
-    text = verdicts([Tables(folder, "cora", "ridge")], "efficiency")
+    text = verdicts([Tables(folder, "cora")], "efficiency")
     ridge, softmax = lines_with(text, "cora")
     assert (facts(ridge), numbers(ridge)[:3]) == (["yes"], [2.5, 9, 9])
     assert (facts(softmax), numbers(softmax)) == (["no"], [0.5])
     (folder / "cora-efficiency-softmax.table.csv").write_text(
         "method,orders,seconds an order,seconds in total\nPC-Winter,9,1,9\nData Shapley,8,1.5,12\n"
     )  # measured, so what was extrapolated is not told
-    text = verdicts([Tables(folder, "cora", head) for head in ("ridge", "softmax")], "efficiency")
+    text = verdicts([Tables(folder, "cora", head) for head in ("", "softmax")], "efficiency")
     assert [(facts(line), numbers(line)[0]) for line in lines_with(text)] == [(["yes"], 2.5), (["yes"], 1.5)]
     (folder / "cora-add-edges.table.csv").write_text(
         "method,seeds,first 20 %,first 20 % sd,at 10 %,at 10 % sd,share that reaches all,whole graph\n"
@@ -105,7 +105,7 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
         "PC-Winter (by class),3,0.7,0.001,0.714,0.001,0.06,0.713\n"
         "PC-Winter (chosen on validation),3,0.69,0.01,0.7,0.001,1,0.713\nrandom,3,0.68,0.01,0.68,0.01,0.9,0.713\n"
     )
-    text = verdicts([Tables(folder, "cora", "ridge")], "add-edges")
+    text = verdicts([Tables(folder, "cora")], "add-edges")
     own, path, by_class, chosen = lines_with(text)
     assert facts(own) == ["yes (+0.0070)", "yes (+0.0300)"]
     assert {0.72, 0.729, 0.713, 5.0, 8.0} <= set(numbers(own))  # the paper has 0.729 and 8 %
@@ -123,7 +123,7 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
         "random,5,0.7,0.713,-0.013,0.01,0.02,0.01\nbetweenness,5,0.7,0.713,-0.013,0.01,0.02,0.03\n"
         "leave-one-out,5,0.72,0.713,0.007,0.01,-0.02,0.01\n"
     )
-    text = verdicts([Tables(folder, "cora", "ridge")], "fresh-splits")
+    text = verdicts([Tables(folder, "cora")], "fresh-splits")
     (line,) = lines_with(text)
     others = ["unclear (+0.0100)", "yes (+0.0200)", "unclear (+0.0200)", "no (-0.0200)"]
     assert facts(line) == ["unclear (-0.0010)", *others]
@@ -136,27 +136,27 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
     ]
     table = folder / "cora-fresh-splits.table.csv"
     table.write_text(table.read_text().replace(",5,", ",2,"))
-    (line,) = lines_with(verdicts([Tables(folder, "cora", "ridge")], "fresh-splits"))
+    (line,) = lines_with(verdicts([Tables(folder, "cora")], "fresh-splits"))
     assert facts(line) == ["unclear"]
     (folder / "cora-truncation.table.csv").write_text(
         'method,seeds,mean,mean sd\n"0.5-0.7, own",3,0.6,0.001\n"0.5-0.7, path",3,0.6,0.001\n'
         '"0.9-0.7, own",3,0.601,0.001\n"0.9-0.7, path",3,0.7,0.001\n'
         '"none, own",3,0.6005,0.001\n"none, path",3,0.5,0.001\n'
     )
-    text = verdicts([Tables(folder, "cora", "ridge")], "truncation")
+    text = verdicts([Tables(folder, "cora")], "truncation")
     own, path = lines_with(text)
     assert "0.5-0.7 yes (-0.0005), 0.9-0.7 unclear (+0.0005)" in own
     assert "0.5-0.7 no (+0.1000), 0.9-0.7 no (+0.2000)" in path
     assert ("0.6005" in own, "0.5000" in path) == (True, True)
     lines = (folder / "cora-truncation.table.csv").read_text().splitlines(keepends=True)
     (folder / "cora-truncation.table.csv").write_text("".join(line for line in lines if "none" not in line))
-    text = verdicts([Tables(folder, "cora", "ridge")], "truncation")
+    text = verdicts([Tables(folder, "cora")], "truncation")
     assert facts(lines_with(text)[1]) == ["no (+0.1000)"]
     (folder / "cora-permutations.table.csv").write_text(
         'method,seeds,mean,mean sd\n"10 orders, own",3,0.7,0.001\n"10 orders, path",3,0.6,0.001\n'
         '"converged, own",3,0.6,0.001\n"converged, path",3,0.7,0.001\nData Shapley,3,0.65,0.001\n'
     )
-    text = verdicts([Tables(folder, "cora", "ridge")], "permutations")
+    text = verdicts([Tables(folder, "cora")], "permutations")
     found = {(0.6, 10): ["yes (-0.1000)"], (0.7, 10): ["no (+0.1000)"]}
     assert {tuple(numbers(line)): facts(line) for line in lines_with(text)[:2]} == found
     own, path = lines_with(text, "Data Shapley", "0.6500")
@@ -167,7 +167,7 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
         "PC-Winter (own),3,0.3,0.001,0.6,0.01,0.2\nPC-Winter (path),3,0.4,0.001,0.21,0.01,0.2\n"
         "Data Shapley,3,0.3,0.001,0.1,0.01,0.2\nrandom,3,0.5,0.01,0.2,0.01,0.2\n"
     )
-    text = verdicts([Tables(folder, "cora", "ridge")], "drop-nodes mixed")
+    text = verdicts([Tables(folder, "cora")], "drop-nodes mixed")
     own, path, _, both = lines_with(text)
     assert (facts(own), numbers(own)) == (["yes (+0.1000)", "yes (+0.4000)"], [60, 20])
     assert (facts(path), numbers(path)) == (["no (-0.2900)", "unclear (+0.0100)"], [21, 20])
@@ -176,9 +176,9 @@ def test_words_follow_from_the_tables(tmp_path: Path) -> None:
         "method,seeds,mean,mean sd\n"
         "PC-Winter (own),3,0.2,0.001\nPC-Winter (path),3,0.4,0.001\nData Shapley,3,0.3,0.001\n"
     )
-    text = verdicts([Tables(folder, "cora", "ridge")], "drop-nodes labelled")
+    text = verdicts([Tables(folder, "cora")], "drop-nodes labelled")
     (line,) = lines_with(text)
     assert (facts(line), numbers(line)) == (["yes (-0.1000)", "no (+0.1000)"], [0.3])
     (folder / "cora-add-edges.table.csv").write_text("method,mean\nPC-Winter,0.6\n")
     with pytest.raises(ValueError, match=r"add-edges of cora .*'PC-Winter \(own\)'"):
-        verdicts([Tables(folder, "cora", "ridge")])
+        verdicts([Tables(folder, "cora")])

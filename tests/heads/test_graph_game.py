@@ -115,7 +115,7 @@ def test_random_prefixes_of_every_metric_equal_scikit_learn(metric: str, family:
 def test_the_weighted_softmax_head_equals_the_torch_loop(family: str) -> None:
     graph = lopsided(random_graph(4, n=9, probability=0.3, n_train=5, n_classes=3, n_val=24))
     tree, recipe = contribution_tree(graph, 2), Softmax(0.1, 30, 5e-4, "balanced")
-    game, title, _ = graph_game(graph, tree, recipe, "log-likelihood")
+    game, title, _ = graph_game(graph, tree, recipe, "log-likelihood", coalition="induced")
     assert title.endswith(", balanced class weights")
     order = FAMILIES[family](tree, np.random.default_rng(1))
     utility = game.walk(order).utility

@@ -40,7 +40,7 @@ def test_results_that_do_not_belong_together_are_not_shown(values: pw.Values, tm
         pw.read(tmp_path)
 
 
-@pytest.mark.filterwarnings("ignore:the (edges|model)")
+@pytest.mark.filterwarnings("ignore:the (edges|model)", "ignore:calibration")
 @pytest.mark.parametrize("hops", [1, 2])
 def test_edges_within_their_class_are_those_of_the_values(tmp_path: Path, hops: int) -> None:
     values = pw.run(named(), tmp_path / "run", head=HEAD, hops=hops, metric="log-likelihood", permutations=7)

@@ -139,6 +139,7 @@ def test_edges_that_are_refused(text: str, sentence: str, tmp_path: Path) -> Non
     assert sentence.replace("{}", f"{tmp_path}/") in refusal(tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore:the inductive split")
 def test_a_target_takes_the_place_of_the_label(tmp_path: Path) -> None:
     head = "id,TARGET,split,x,y\n"
     rows = ["a,1.5,train,1,1", "b,,,0,1", "c,-2,val,1,0", "d,3e2,test,2,2"]

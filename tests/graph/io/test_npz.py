@@ -61,6 +61,9 @@ def layout() -> dict[str, Any]:
     return {**arrays, "labels": np.array([0, 1, 0, 1]), "train": [0, 1], "val": [2], "test": [3]}
 
 
+PLAIN: dict[str, Any] = {"adj_shape": None, "attr_shape": None, "features": np.ones((4, 2))}  # not the old layout
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -68,8 +71,11 @@ def layout() -> dict[str, Any]:
         ({"adj_data": None}, "there is no array adj_data"),
         ({"adj_data": [1.0, -2.0]}, "adjacency has weight -2 on edge (1, 2)"),
         ({"weights": [1.0, 2.0]}, "there is an array weights, but no array edges"),
-        ({"edges": [[0, 1]], "weights": [1.0, 2.0]}, "weights has shape (2,), but must be (1,)"),
-        ({"edges": [[0, 1], [1, 0]], "weights": [1.0, 2.0]}, "has weight 1, but (1, 0) has 2; pass directed=True"),
+        (PLAIN | {"edges": [[0, 1]], "weights": [1.0, 2.0]}, "weights has shape (2,), but must be (1,)"),
+        (
+            PLAIN | {"edges": [[0, 1], [1, 0]], "weights": [1.0, 2.0]},
+            "has weight 1, but (1, 0) has 2; pass directed=True",
+        ),
         ({"directed": 1}, "directed is of type int64 and shape (), expected one boolean"),
         ({"adj_indices": [1, 9]}, "the arrays adj_* do not fit together ("),
         ({"adj_indices": [1.0, 2.0]}, "adj_indices is of type float64 and shape (2,)"),

@@ -23,11 +23,12 @@ from pcwinter.graph.splits import PER_CLASS, random_split
 from pcwinter.graph.targets import check_targets
 
 _NAMES = ("class_names", "node_names")
-PLAIN = ("features", "edges", "weights", "ids")  # plain arrays instead of those of the layout
+PLAIN = ("features", "edges", "ids")  # plain arrays instead of those of the layout
 _KNOWN = (
     *("adj_data", "adj_indices", "adj_indptr", "adj_shape"),
     *("attr_data", "attr_indices", "attr_indptr", "attr_shape", "attr_matrix"),
     *PLAIN,
+    "weights",
     "directed",
     *("labels", "target", *_NAMES, *SETS, *(f"{name}_mask" for name in SETS)),
 )

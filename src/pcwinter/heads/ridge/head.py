@@ -153,7 +153,9 @@ class RidgeWalker:
         which, sums = problem.sums_over_neighbours()
         self.sums, place = sp.csr_array(sums[:, active] * scale), np.full(problem.n_nodes, -1)
         place[which] = len(nodes) + 1 + np.arange(len(which))
-        self.sum_rows = place[local.node]  # of each slot, among the lines
+        self.sum_rows = (
+            place[local.node] if len(which) else np.empty(0, dtype=np.int64)
+        )  # of each slot, among the lines
         width = len(active)
         self.primal = width + 1 < len(problem.labels) if primal is None else primal
         self.memory = memory
