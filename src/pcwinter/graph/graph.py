@@ -178,7 +178,7 @@ class Graph:
         return int(adjacency.nnz) if self.directed else int(adjacency.nnz) // 2
 
     def replace(self, **changes: Any) -> "Graph":
-        """The same graph with other arguments of `Graph`.
+        """The same graph, except for the `changes`, which are arguments of `Graph`.
 
         >>> from pcwinter import load
         >>> load("demo").replace(setting="transductive").training.nnz // 2
