@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pcwinter.experiments import open_study, reproduce
-from pcwinter.experiments.folder import STUDY, claim, is_study
+from pcwinter.experiments.folder import STUDY, claim, is_study, parts_of
 from stub_study import GRAPH
 
 
@@ -43,3 +43,13 @@ def test_the_name_of_ones_own_graph(tmp_path: Path) -> None:
         open_study("cora", tmp_path, graph=GRAPH)
     with pytest.raises(ValueError, match="data is the folder of the public graphs"):
         open_study("mine", tmp_path, graph=GRAPH, data=tmp_path)
+
+
+def test_the_settings_of_a_graph_are_parts_of_it(tmp_path: Path) -> None:
+    plain, other = parts_of(GRAPH), parts_of(GRAPH.replace(setting="transductive", self_loop=2))
+    assert other == plain | {"setting": "transductive", "self_loop": "2.0"}
+    for before, after in ((plain, other), (other, plain)):
+        (tmp_path / STUDY[0]).unlink(missing_ok=True)
+        claim(tmp_path, STUDY[0], {"graph": before})
+        with pytest.raises(ValueError, match="another graph, which differs in self_loop, setting"):
+            claim(tmp_path, STUDY[0], {"graph": after})

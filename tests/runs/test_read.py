@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pcwinter as pw
+from any_graph import any_graph
 from pcwinter.runs.directory import write
 from run_graphs import HEAD, named
 
@@ -72,3 +73,14 @@ def test_a_run_json_without_a_key_is_refused(key: str, values: pw.Values, tmp_pa
     path.write_text(path.read_text().replace(f'"{key}"', '"other"'))
     with pytest.raises(ValueError, match=rf"run\.json is damaged \({key}\)"):
         pw.read(tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore:the (model|edges)")
+def test_edges_of_a_directed_run_compared_within_their_class(tmp_path: Path) -> None:
+    graph = any_graph("directed weighted", 3, n=9, n_train=4, n_val=20, probability=0.2)
+    values = pw.run(graph, tmp_path / "run", head=HEAD, permutations=10)
+    run = pw.read(tmp_path / "run")
+    assert run.directed
+    np.testing.assert_allclose(run.edges_within_class(), values.edges_within_class(), atol=1e-12)
+    ends = graph.training.toarray() > 0
+    np.testing.assert_array_equal(run.degree, (ends.sum(axis=0) + ends.sum(axis=1))[run.number])
