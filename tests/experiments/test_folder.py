@@ -49,7 +49,7 @@ def test_the_settings_of_a_graph_are_parts_of_it(tmp_path: Path) -> None:
     plain, other = parts_of(GRAPH), parts_of(GRAPH.replace(setting="transductive", self_loop=2))
     assert other == plain | {"setting": "transductive", "self_loop": "2.0"}
     for before, after in ((plain, other), (other, plain)):
-        (tmp_path / STUDY[0]).unlink(missing_ok=True)
-        claim(tmp_path, STUDY[0], {"graph": before})
+        (tmp_path / STUDY[""]).unlink(missing_ok=True)
+        claim(tmp_path, STUDY[""], {"graph": before})
         with pytest.raises(ValueError, match="another graph, which differs in self_loop, setting"):
-            claim(tmp_path, STUDY[0], {"graph": after})
+            claim(tmp_path, STUDY[""], {"graph": after})
