@@ -91,14 +91,15 @@ def test_graphs_that_grow_in_one_size_only(demo: pw.Graph) -> None:
     assert with_validation(demo, 10_000) is None
 
 
-def test_the_game_that_the_peer_plays(demo: pw.Graph, tree: pw.ContributionTree, ridge: GraphGame) -> None:
+def test_the_game_that_the_peer_plays(demo: pw.Graph, tree: pw.ContributionTree) -> None:
     """Without edges, the labelled rows alone score as all players do."""
     rows = rows_alone(demo)
     alone = pw.contribution_tree(rows, hops=1)
     game, _, _ = pw.graph_game(rows, alone, pw.Ridge(penalty=3, bias=3))
     assert game.n_players == len(demo.train)
+    whole, _, _ = pw.graph_game(demo, tree, pw.Ridge(penalty=3, bias=3))
     full = np.ones(tree.n_players, dtype=np.bool_)
-    assert game.utility(np.ones(game.n_players, dtype=np.bool_)) == ridge.utility(full)
+    assert game.utility(np.ones(game.n_players, dtype=np.bool_)) == whole.utility(full)
 
 
 def test_workers_are_compared_by_speed(monkeypatch: pytest.MonkeyPatch) -> None:
