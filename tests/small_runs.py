@@ -56,9 +56,9 @@ def small_run(directory: Path, graph: pw.Graph | None = None, *, exactly: bool =
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a small random graph need not help the model
         if exactly:
-            values = pw.exact_value(graph, head=HEAD, hops=1, **options)
+            values = pw.exact_value(graph, **{"head": HEAD, "coalition": "induced", "hops": 1, **options})
         else:
-            values = pw.value(graph, **{"head": HEAD, "permutations": 20, **options})
+            values = pw.value(graph, **{"head": HEAD, "coalition": "induced", "permutations": 20, **options})
     write(values, directory, name="small")
     return read(directory)
 
