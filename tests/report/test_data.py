@@ -40,9 +40,10 @@ def test_the_tables_hold_the_numbers_of_the_run(run: Run) -> None:
     assert edges["stderr"] == [by_ends[pair].stderr for pair in ends]
 
 
+@pytest.mark.parametrize("coalition", ["induced", "messages"])  # walks back to the root count in the message game
 @pytest.mark.parametrize("hops", [1, 2, 3])
-def test_the_players_of_all_nodes_are_those_of_the_run(tmp_path: Path, hops: int) -> None:
-    run = small_run(tmp_path, hops=hops)
+def test_the_players_of_all_nodes_are_those_of_the_run(tmp_path: Path, hops: int, coalition: str) -> None:
+    run = small_run(tmp_path, hops=hops, coalition=coalition)
     shown = embedded(report.page(run))
     number = dict(zip(run.nodes["node"], run.number.tolist(), strict=True))
     numbers = [number[name] for name in shown["nodes"]["id"]]
