@@ -143,7 +143,7 @@ def _ridge(
     chosen, found = _choose(explained)
     penalty, bias = points[chosen]
     penalties, biases = [p for p, b in points if b == bias], [b for p, b in points if p == penalty]
-    edge = [name for name, x, grid in (("penalty", penalty, penalties),) if x in (min(grid), max(grid))]
+    edge = ["penalty"] if penalty in (min(penalties), max(penalties)) else []
     edge += ["bias"] if bias == max(biases) else []  # 0 is no end: the scores then have no constant feature
     return replace(found, head=Ridge(penalty, bias), edge=tuple(edge))
 
